@@ -44,8 +44,8 @@ const oneGraphql = {
   },
 };
 
-// OpenTelemetry can instrument pg only if it is loaded by name from node_modules, which takes 50 ms longer than the
-// bundled copy. So this happens only if OpenTelemetry is set up.
+// OpenTelemetry can instrument pg only if pg is loaded by name from node_modules. That takes 50 ms longer than loading
+// the bundled copy, so it is done only if OpenTelemetry is set up.
 const tracedPg = {
   name: 'traced-pg',
   setup: ({ onResolve, onLoad }) => {
@@ -92,8 +92,8 @@ async function bundle() {
     mainFields: ['module', 'main'],
     target: 'node20',
     plugins: [oneGraphql, tracedPg],
-    // These packages read their own files; the Dockerfile copies them and pg. All other packages are bundled, with
-    // lazily imported modules in separate files.
+    // The first two packages read their own files; pg-native is not installed. The Dockerfile copies the first two, and
+    // pg. All other packages are bundled, with lazily imported modules in separate files.
     external: ['@electric-sql/pglite', 'fs-native-extensions', 'pg-native'],
     // Bundled CommonJS modules call `require`.
     banner: {
@@ -105,7 +105,7 @@ async function bundle() {
 process.chdir(import.meta.dirname);
 const currentDigest = digest();
 const builtDigest = existsSync(DIGEST_FILE) ? readFileSync(DIGEST_FILE, 'utf8') : undefined;
-// Without development dependencies (`npm ci --omit=dev`), uses the programs that were built earlier.
+// Without development dependencies (`npm ci --omit=dev`), the programs that were built earlier are used.
 const canBuild = existsSync('node_modules/esbuild');
 if (builtDigest !== currentDigest && (canBuild || builtDigest === undefined)) {
   const { outputFiles, metafile } = await bundle();

@@ -7,7 +7,6 @@ import type { DataSource } from './tables/loaders.ts';
 import type { Reads } from './tables/reads.ts';
 import type { RequestLog } from './telemetry/request-log.ts';
 
-/** A request, its response, its log and the recipient of its result. */
 export interface Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
@@ -36,7 +35,7 @@ export interface CallContext extends Pick<Context, 'changes'>, Pick<Exchange, 'r
   readonly stream?: {
     /** Identifies the caller that opened the stream. */
     readonly callerKey: string;
-    /** Closes the stream when aborted; its reason is the error. */
+    /** Closes the stream when aborted; the abort reason becomes the stream's error. */
     readonly signal: AbortSignal;
   };
 }

@@ -6,7 +6,6 @@ import type { Auth } from '../config/config.ts';
 import { Forbidden, Unauthenticated } from '../contract/gateway-error.ts';
 import { CLOCK_TOLERANCE_MS, createVerify } from './tokens.ts';
 
-/** The sender of a request. */
 export interface Caller {
   /** The `sub` of the token; undefined without a token. */
   readonly subject: string | undefined;

@@ -51,14 +51,15 @@ const notVerifiable = (cause: unknown): GatewayError =>
   new GatewayError('SERVICE_UNAVAILABLE', NOT_VERIFIABLE, cause);
 
 /**
- * Creates a fetch that fails if the previous call was less than a second ago. Without this limit, while the key set
- * can't be fetched, every request with a token, even an invalid one, would fetch it again and log another error.
+ * Creates a fetch function that fails if the previous call was less than a second ago. Without this limit, while the
+ * key set can't be fetched, every request with a token, even an invalid one, would fetch it again and log another
+ * error.
  */
 function createKeysFetch(): FetchImplementation {
   let lastAt = -Infinity;
   return async (url, options) => {
     const now = Date.now();
-    // An absolute value, because the system clock may be set back.
+    // The absolute value is used because the system clock can be set back.
     if (Math.abs(now - lastAt) < KEYS_RETRY_MS) throw new Unavailable(NOT_VERIFIABLE);
     lastAt = now;
     return fetch(url, options);

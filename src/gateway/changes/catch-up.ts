@@ -7,16 +7,15 @@ import type { Follower } from './change-log-reader.ts';
 import { compare, isIn, type Known, type Position, readChanges } from './change-log.ts';
 import { type RowFilter, toCondition } from './row-filter.ts';
 
-// How many changes one statement returns.
+// The maximum number of changes that one statement returns.
 const PAGE = 500;
-// How many changes of the requested types one statement compares with a filter.
+// The maximum number of changes of the requested types that one statement compares with a filter.
 const MAX_COMPARED = 5000;
 // How many statements may read old changes at the same time. The limit leaves connections for requests.
 const MAX_CATCHING_UP = 4;
-// If a caller's entry is evicted, that caller may read two pages at the same time.
+// If a caller's entry is evicted, that caller can read two pages at the same time.
 const MAX_CALLERS = 1000;
 
-/** What to read, and for which caller. */
 interface Request {
   readonly types: readonly string[];
   readonly filter: RowFilter | undefined;

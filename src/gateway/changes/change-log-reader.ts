@@ -17,13 +17,13 @@ import {
 
 // Changes made with SQL outside the gateways are found within a second.
 const POLL_MS = 1000;
-// A published change may not be settled yet because another transaction is open, so the reader polls again soon, and
-// then with back-off.
+// A published change might not be settled yet, because another transaction is still open. So the reader polls again
+// soon, and then at increasing intervals.
 const FIRST_POLL_MS = 5;
 // The minimum time between two reads, so that under load each read returns several changes.
 const MIN_INTERVAL_MS = 20;
 
-/** How many changes one statement reads. */
+/** The maximum number of changes that one statement reads. */
 const PAGE = 500;
 // How many changes are kept in memory. Subscriptions that are further behind read the change log themselves.
 const MAX_RECENT = 1024;
@@ -35,7 +35,7 @@ const MAX_STALL_MS = 3000;
 export interface Follower {
   /** All changes up to this position were delivered or did not match. */
   position: Position;
-  /** When the last change was offered, in milliseconds of performance.now(); undefined once the change is taken. */
+  /** When the subscriber was offered a change that it has not taken yet, in milliseconds of performance.now(). */
   givenAt: number | undefined;
   hasEnded: boolean;
   readonly end: (error: Error) => void;
@@ -57,7 +57,7 @@ export class ChangeLogReader {
   #ringing = new AbortController();
   /** Functions to call after the next read. */
   readonly #waiting: (() => void)[] = [];
-  /** The changes that were read last, and the position before them. */
+  /** The most recent changes, and the position before the first of them. */
   #recent: Change[] = [];
   #base = START;
   /** The position up to which everything has been read. */
@@ -74,7 +74,7 @@ export class ChangeLogReader {
 
   /** Ends the pause between two reads: the current pause or, during a read, the next pause. */
   readonly wake = (): void => {
-    // abort() creates an exception on each call.
+    // Each call of abort() creates an exception.
     if (!this.#ringing.signal.aborted) this.#ringing.abort();
   };
 
@@ -134,7 +134,7 @@ export class ChangeLogReader {
     }
   }
 
-  /** Waits for `ms`, or until it is woken. Returns whether it was woken. */
+  /** Waits for `ms`, or until `wake` is called. Returns whether `wake` was called. */
   async #pause(ms: number): Promise<boolean> {
     try {
       await sleep(ms, undefined, { ref: false, signal: this.#ringing.signal });
@@ -170,7 +170,7 @@ export class ChangeLogReader {
     }
   }
 
-  /** Reads one page. Returns whether there may be more. */
+  /** Reads one page. Returns whether there may be more pages. */
   async #readPage(): Promise<boolean> {
     const changes = await readChanges(this.#db, [compare('>', this.last)], PAGE);
     const known = changes.filter(this.#known.has);

@@ -41,7 +41,7 @@ const ORDER = 'RECORD';
 const rowAsText = (column: string): string =>
   `(select json_object_agg(key, value) from json_each_text("${column}"))`;
 
-/** Returns the condition that a column has one of these values. */
+/** Returns the condition that a column has one of the values. */
 export function isIn(column: string, values: readonly string[]): string {
   const literals = [...new Set(values)].toSorted().map((value) => `'${value}'`);
   return literals.length === 0 ? 'false' : `${column} in (${literals.join(', ')})`;
@@ -64,8 +64,8 @@ export const knownOf = (types: readonly string[]): Known => ({
 });
 
 /**
- * The change log before the oldest open transaction. Without a filter, it includes types and kinds that only a later
- * release supports. Every filter leaves them out.
+ * The part of the change log before the oldest open transaction. Without a filter, it includes types and kinds that
+ * only a later release supports. Every filter leaves them out.
  */
 const listingOf = ({ condition }: Known): Listing<Change> => ({
   table: {

@@ -25,7 +25,7 @@ interface Subscription {
   readonly source: DataSource;
   /** Identifies the caller that subscribed. */
   readonly callerKey: string;
-  /** Ends the subscription when aborted; the reason is the error. */
+  /** Ends the subscription when aborted; the abort reason becomes the subscription's error. */
   readonly signal: AbortSignal;
 }
 
@@ -61,9 +61,9 @@ interface Source {
  *                          v                    │
  *                        waiting for the next read
  *
- * In each state, the subscription ends with CURSOR_EXPIRED if its next changes are no longer kept, with
- * SLOW_SUBSCRIBER if it is behind and reads nothing for three seconds, or with the reason of its signal: its token has
- * expired, or the gateway is shutting down.
+ * In each state, the subscription ends with CURSOR_EXPIRED if its next changes are no longer kept, with SLOW_SUBSCRIBER
+ * if it is more than 1,024 changes behind and takes none for three seconds, or with the reason of its signal: its token
+ * has expired, or the gateway is shutting down.
  */
 async function follow(
   { db, reader, catchUp }: Source,
@@ -111,8 +111,8 @@ async function follow(
 }
 
 /**
- * Creates the change feed of a process, for changes of these types. It reads the change log only while there are
- * subscribers.
+ * Creates the change feed of a process, for changes to objects of these types. The feed reads the change log only while
+ * there are subscribers.
  */
 export function createFeed(
   db: Database,

@@ -11,7 +11,7 @@ import type { Change } from './change-log.ts';
  */
 export type RowFilter = readonly RecordedCondition[];
 
-/** Returns the function that checks whether a change matches. */
+/** Returns the function that checks whether a change matches the filter. */
 export function toMatcher(
   filter: RowFilter,
   source: DataSource,

@@ -44,7 +44,6 @@ const toLimits = (variables: Variables) =>
     maxStreamsPerCaller: variables.MAX_STREAMS_PER_CALLER,
   });
 
-/** Converts the variables to the form that the code uses. */
 function toConfig(variables: Variables) {
   const auth = toAuth(variables);
   const production = variables.NODE_ENV === 'production';
@@ -111,7 +110,6 @@ const rulesOf = (set: Variables): Record<string, boolean> => ({
     set.AUTH === 'jwt' && !(set.AUTH_ISSUER && set.AUTH_AUDIENCE),
 });
 
-/** Returns the message of each broken rule that involves several variables. */
 const findContradictions = (variables: Variables): string[] =>
   Object.entries(rulesOf(variables)).flatMap(([message, isBroken]) => (isBroken ? message : []));
 

@@ -17,7 +17,7 @@ const urlsOf = (text: string): string[] => {
 export function splitHosts(url: string): string[] {
   return urlsOf(url).map((text) => {
     const one = new URL(text);
-    // libpq's parameter for choosing among hosts, which the gateway does itself.
+    // This parameter tells libpq which of the hosts to choose. The gateway chooses the host itself.
     one.searchParams.delete('target_session_attrs');
     return one.href;
   });

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-/** An integer within a range. */
 export const whole = (
   least: number,
   most: number,
@@ -17,7 +16,6 @@ export const whole = (
 const toList = (words: readonly string[]): string =>
   `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 
-/** One of several words. */
 export const choice = <const Word extends string>(
   ...words: Word[]
 ): z.ZodEnum<{ [K in Word]: K }> =>

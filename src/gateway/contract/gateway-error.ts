@@ -22,11 +22,11 @@ export interface Issue {
   readonly message: string;
   /** The reason as a code, if the value is in a mutation's arguments. */
   readonly code?: IssueCode;
-  /** The index of the line that contains the value, if the argument is a list. */
+  /** The zero-based index of the line that contains the value, if the argument is a list. */
   readonly line?: number;
 }
 
-// Most failovers and restarts take longer than a second, but not all.
+// Some failovers and restarts take less than a second.
 const RETRY_AFTER_SECONDS = '1';
 
 /** Converts a thrown value, which can be anything, to an error. */
@@ -83,8 +83,8 @@ export interface ErrorType<Args extends readonly unknown[] = any[], Fields = obj
 }
 
 /**
- * Creates the error class for a store's code: BookNotFound for BOOK_NOT_FOUND. `describe` returns the error's message
- * and additional fields from the constructor's arguments.
+ * Creates the error class for a store's code, for example BookNotFound for BOOK_NOT_FOUND. `describe` returns the
+ * error's message and additional fields from the constructor's arguments.
  */
 export function errorOf<
   Args extends readonly unknown[],

@@ -11,7 +11,7 @@ import {
 /** The maximum number of rows on a page, and of values in a list or object in the input. */
 export const MAX_LIST_SIZE = 100;
 
-/** The maximum number of lines (objects in a variable) in one mutation. */
+/** The maximum number of lines in one mutation: the objects in its list `input`, passed in a variable. */
 export const MAX_LINES = 1000;
 
 const MAX_ID = 9_223_372_036_854_775_807n;
@@ -33,7 +33,7 @@ export const Id = z
   .transform(BigInt)
   .meta({ type: 'integer', format: 'int64', minimum: 0 });
 
-/** Text of any length that the database can store. */
+/** Text of any length, without characters that the database can't store. */
 export const Text = z
   .string('must be a string.')
   .refine(isStorable, 'must not contain NUL or a lone surrogate.');
@@ -69,7 +69,7 @@ const valueAt = (args: object, path: readonly PropertyKey[]): unknown =>
     args,
   );
 
-/** Converts an issue of zod in a mutation's arguments, adding its code and line. */
+/** Converts zod's issue with a mutation's arguments, and adds the issue's code and line. */
 function toArgumentIssue(issue: z.core.$ZodIssue, args: object): Issue {
   const value = valueAt(args, issue.path);
   const line = issue.path[1];

@@ -9,7 +9,7 @@ const UNAVAILABLE_SQLSTATE = new RegExp(
     '08...', // connection exceptions
     '25006', // read-only: a standby, a demoted primary, or an operator's setting
     '25P0[34]', // a transaction was idle for too long, or took too long
-    '28...', // the role may not log in, for example while its password is changed
+    '28...', // the role cannot log in, for example while its password is changed
     '3D000', // the database does not exist, for example while it is being restored
     '40(001|003|P01)', // conflicts with other transactions, after the last retry
     '53...', // no disk space, memory or connections left
@@ -47,7 +47,7 @@ export const keepsConnection = (error: Error): boolean =>
   STATEMENT_SQLSTATE.test(codeOf(error)) && !isFatal(error);
 
 // After these errors, such as a lost connection, a shutdown or a failed disk, the statement may have been committed.
-// The severity does not decide that: poolers report any severity, and PostgreSQL translates it.
+// The severity is no indication: poolers report any severity, and PostgreSQL translates severities.
 const UNCERTAIN_SQLSTATE = /^(08...|40003|57P..|58...|XX...)$/;
 const Reported = z.object({ severity: z.string(), code: z.string() });
 
@@ -64,7 +64,7 @@ export const isStillReferenced = (error: unknown): boolean => codeOf(error) === 
 /** Whether a row already exists, perhaps just inserted by another transaction. */
 export const isDuplicate = (error: unknown): boolean => codeOf(error) === '23505';
 
-/** The value of a unique column that another row already has, or of a foreign key that refers to no row. */
+/** A value that another row already has in a unique column, or a foreign key that refers to no row. */
 interface Violation {
   readonly isDuplicate: boolean;
   /** The column, qualified with the table's name. */

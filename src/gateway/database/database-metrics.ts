@@ -5,7 +5,6 @@ import type { Readiness } from './database.ts';
 // Most statements take less than a millisecond; STATEMENT_TIMEOUT_MS is ten seconds by default.
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** How a connection pool is used. */
 export interface PoolUse {
   /** The maximum number of connections. */
   readonly max: number;

@@ -14,7 +14,6 @@ export interface Readiness {
   readonly writes: boolean;
 }
 
-/** Selects a Readiness. */
 export const READINESS_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "writes"`;
 
 /** Runs statements, individually or in a transaction. */
@@ -23,7 +22,6 @@ export interface TransactionRunner extends Runner {
   transaction<Result>(work: (runner: Runner) => Promise<Result>): Promise<Result>;
 }
 
-/** What a database driver provides. */
 export interface Driver {
   readonly runner: TransactionRunner;
   /** The kind of database and its location, without the password, for the log. */
@@ -37,11 +35,10 @@ export interface Driver {
   /** Returns how the connection pool is used; the embedded database has no pool. */
   readonly poolUse?: (() => PoolUse) | undefined;
   readonly replicas?: Replicas | undefined;
-  /** Adds the metrics of a cluster's servers to a registry. */
   readonly reportServers?: (registry: Registry) => void;
   /** Notifications between gateways, if the connection supports them. */
   readonly notifications?: Notifications | undefined;
-  /** Rejects unless the database responds within two seconds. Does not use the connection pool. */
+  /** Rejects if the database does not respond; a PostgreSQL server has two seconds. Uses no pooled connection. */
   readonly ping: () => Promise<Readiness>;
   readonly disconnect: () => Promise<void>;
 }
@@ -49,7 +46,7 @@ export interface Driver {
 /** A migrated database: embedded, or a PostgreSQL server. */
 export type Database = ReturnType<typeof createDatabase>;
 
-/** Creates a Database from a driver. At log level debug it logs every statement. */
+/** Creates a Database from a driver. At log level debug, it logs every statement. */
 export function createDatabase(driver: Driver, log: Log) {
   const { runner, maxHeavy, notifications } = driver;
   const { registry, startStatement } = createDatabaseMetrics(driver.ping, driver.poolUse);

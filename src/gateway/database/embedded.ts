@@ -13,7 +13,7 @@ import { startMaintenance } from './maintenance.ts';
 import { createPglite, migratePglite, openPglite } from './pglite.ts';
 import { copyTemplate } from './template.ts';
 
-/** Opens the embedded PostgreSQL in a folder. Creates it if it does not exist, or if its creation was interrupted. */
+/** Opens the embedded PostgreSQL in a folder. Creates the database if it is missing or incomplete. */
 async function createOrOpen(dataDir: string, stderr: StderrWatch): Promise<PGlite> {
   const store = join(dataDir, 'pglite');
   const marker = join(dataDir, 'unfinished');

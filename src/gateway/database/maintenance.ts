@@ -4,7 +4,7 @@ import type { Log } from '../telemetry/log.ts';
 
 const INTERVAL_MS = 2000;
 const INTERVAL_AFTER_FAILURE_MS = 60_000;
-// A checkpoint takes about 0.1 s.
+// With this limit, a checkpoint takes about 0.1 s.
 const MAX_WAL_BYTES = 32 * 2 ** 20;
 
 // Autovacuum's thresholds, adjusted: higher for small tables, because autovacuum runs only once a minute and this runs

@@ -52,7 +52,7 @@ async function readApplied(runSql: RunSql): Promise<Record<string, unknown>[]> {
 }
 
 /**
- * Returns the migrations that have not been applied. A later release may have applied more.
+ * Returns the migrations that have not been applied. A later release may have applied more than these files.
  * @throws MigrationError unless the database was migrated with these files, or with those of a later release
  */
 async function readPending(folder: URL, runSql: RunSql): Promise<Migration[]> {

@@ -30,9 +30,7 @@ async function listenOn(client: Client, onNotification: (sender?: string) => voi
   }
 }
 
-/**
- * Creates the notifications of a process; `send` runs NOTIFY. The first call of `listen` opens a separate connection.
- */
+/** Creates the notifications of a process; `send` runs NOTIFY. The first `listen` opens a separate connection. */
 export function createNotifications(
   connect: () => Promise<Client>,
   send: (sql: string) => Promise<unknown>,
@@ -55,7 +53,7 @@ export function createNotifications(
       } catch (error) {
         log.debug({ err: error }, 'Change notifications cannot be received at the moment.');
       }
-      // Rejects only when the notifications are closed.
+      // `sleep` rejects only when the notifications are closed.
       await sleep(RECONNECT_MS, undefined, { ref: false, signal }).catch(() => {});
     }
   };
@@ -79,9 +77,7 @@ export function createNotifications(
     listen: (onNotification: () => void): void => {
       listening ??= listenUntilClosed(onNotification);
     },
-    /**
-     * Notifies the other gateways, once for all calls within 20 ms. If that fails, they find the changes by polling.
-     */
+    /** Notifies the other gateways once for all calls within 20 ms. If that fails, they find the changes by polling. */
     notify: (): void => {
       isDue = true;
       if (!isNotifying) void notifyWhileDue();

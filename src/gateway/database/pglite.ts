@@ -18,8 +18,8 @@ import { yieldBetweenStatements } from './yield-between-statements.ts';
 // PGlite has a single session, so a second heavy statement would only delay light statements.
 const MAX_HEAVY = 1;
 
-// Producing JSON takes PostgreSQL ten times its size in memory. PGlite's memory is part of the gateway's, and never
-// shrinks.
+// Producing JSON takes PostgreSQL ten times the JSON's size in memory. PGlite's memory is part of the gateway's, and
+// never shrinks.
 const MAX_JSON_BYTES = 2 * 2 ** 20;
 
 // PostgreSQL zeroes its buffers on startup. With the default of 128 MB, this would take 0.2 s and occupy 128 MB of
@@ -49,9 +49,7 @@ const runSqlOn =
       ? (await pglite.query<Record<string, unknown>>(text, values)).rows
       : ((await pglite.exec(text)).at(-1)?.rows ?? []);
 
-/**
- * @throws MigrationError
- */
+/** @throws MigrationError */
 export const migratePglite = (migrations: URL, pglite: PGlite, log: Log): Promise<void> =>
   migrate(migrations, runSqlOn(pglite), log);
 

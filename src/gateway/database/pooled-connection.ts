@@ -11,7 +11,7 @@ const MAX_PREPARED_LENGTH = 100_000;
 export class PooledConnection {
   /** Identifies the server; undefined until the session is set up. */
   identity: string | undefined;
-  /** Whether it waits in the pool: then no response is expected. */
+  /** Whether the connection waits in the pool, so that no response is expected. */
   isIdle = false;
   /** The names of the prepared statements, by SQL text. */
   readonly #names = new Map<string, string>();
@@ -25,7 +25,7 @@ export class PooledConnection {
     if (!(client instanceof Client)) return;
     const { stream } = client.connection;
     if (!(stream instanceof Socket)) return;
-    // Not the callback of setTimeout, which is called only once.
+    // A callback passed to setTimeout would be called only once.
     stream.setTimeout(silenceMs).on('timeout', () => {
       if (!this.isIdle) stream.destroy(new Error('Query read timeout'));
     });

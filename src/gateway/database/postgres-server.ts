@@ -72,12 +72,9 @@ function toLossError(error: unknown, writes: boolean): unknown {
 const isUsableAfter = (error: unknown): boolean =>
   error instanceof GatewayError || (error instanceof Error && keepsConnection(error));
 
-/** The options of a statement that only reads. */
 export const READ = { planning: 'once', writes: false } as const;
 
-/**
- * A PostgreSQL server, or a load balancer in front of several servers, with a connection pool. It connects on demand.
- */
+/** A PostgreSQL server, or a load balancer in front of several servers, with a connection pool. Connects on demand. */
 export class PostgresServer implements TransactionRunner {
   readonly url: string;
   /** Host and port, for the log and the metrics. */
@@ -118,7 +115,7 @@ export class PostgresServer implements TransactionRunner {
   async run<Row>(text: string, values: unknown[], options: RunOptions): Promise<Row[]> {
     const client = await this.#connect();
     const { recipient } = options;
-    // Closing the connection cancels the statement (session-settings.ts).
+    // Once the connection is closed, PostgreSQL cancels the statement if it can (session-settings.ts).
     const check = (): void => {
       if (recipient?.destroyed) client.connection.stream.destroy(new RecipientGone());
     };
@@ -206,7 +203,6 @@ export class PostgresServer implements TransactionRunner {
     connection.identity = onlyRow(rows).identity;
   }
 
-  /** Notes whether a connection waits in the pool. */
   #setIdle(client: PoolClient, isIdle: boolean): void {
     const connection = this.#connections.get(client);
     if (connection) connection.isIdle = isIdle;
@@ -234,7 +230,7 @@ export class PostgresServer implements TransactionRunner {
     const name = isPrepared ? this.#connections.get(client)?.nameOf(text) : undefined;
     const query = { name, text, values: values.map(toParameter), types: TYPES };
     // With pg's own promise, rows are still in use when garbage is collected, and move to the heap's old generation:
-    // reading large ones takes 1.5 times the CPU time.
+    // reading large rows takes 1.5 times the CPU time.
     return new Promise<Row[]>((resolve, reject) => {
       client.query<Row & object>(query, (error: Error | null, result) => {
         if (error) reject(error);

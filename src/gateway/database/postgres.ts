@@ -19,7 +19,7 @@ import { APPLICATION_NAME, createProbe, PostgresServer, READ } from './postgres-
 import { sessionSql } from './session-settings.ts';
 import { onlyRow } from './session.ts';
 
-// PostgreSQL copies JSON while building it: a server process needs ten times its size, 40 MB.
+// PostgreSQL copies JSON while building it: a server process needs ten times the JSON's size, so up to 40 MB.
 const MAX_JSON_BYTES = 4 * 2 ** 20;
 
 /** The servers of DATABASE_URL: a single server, or several, one of which is the primary. */
@@ -31,7 +31,6 @@ export interface Servers extends Omit<
   readonly primaryUrl: () => string;
 }
 
-/** Opens a single server. */
 function openServer(url: string, config: Config, log: Log): Servers {
   const server = new PostgresServer(url, config, log);
   const probe = createProbe(url, config, log);
@@ -61,7 +60,7 @@ async function openServers(url: string, config: Config, log: Log): Promise<Serve
   if (only && primaryUrls.length === 1 && replicaUrls.length === 0) {
     return openServer(only, config, log);
   }
-  // Most gateways have one server, and need not load the cluster module.
+  // Most gateways have one server, and don't need the cluster module.
   const { openCluster } = await import('./cluster/open-cluster.ts');
   return openCluster(primaryUrls, replicaUrls, config, log);
 }

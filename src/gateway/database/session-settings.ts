@@ -1,12 +1,12 @@
 import type { Config } from '../config/config.ts';
 
 // A role, a database or the server may set any of these settings, and other values would cause wrong results or writes.
-// Settings that affect only speed are left to the operator, and so are search_path, default_transaction_read_only and
-// the isolation level, of which a stricter one is also correct.
+// The operator can set everything else: settings that affect only speed, search_path, default_transaction_read_only,
+// and the isolation level, because a stricter level is also correct.
 
 /** Settings that a pooler tracks for each client. */
 const TRACKED: Readonly<Record<string, string>> = {
-  // The format of times: 03/12/2026 could be in March or in December.
+  // In other formats, a date is ambiguous: 03/12/2026 could be in March or in December.
   DateStyle: 'ISO, MDY',
   TimeZone: 'UTC',
   client_encoding: 'UTF8',
@@ -14,13 +14,13 @@ const TRACKED: Readonly<Record<string, string>> = {
   standard_conforming_strings: 'on',
 };
 
-/** Settings for a direct connection only: through a pooler they would leak to its other clients. */
+/** Settings for a direct connection only: through a pooler, they would leak to the pooler's other clients. */
 const DIRECT: Readonly<Record<string, string>> = {
-  // Any other value disables foreign keys.
+  // The value `replica` disables foreign keys and the triggers of the change log.
   session_replication_role: 'origin',
   // Any other value turns null in an array into the text NULL.
   array_nulls: 'on',
-  // Any other value makes a search by name return a random subset of the rows.
+  // Any other value can make a search by name return a random subset of the rows.
   gin_fuzzy_search_limit: '0',
   // The gateway has its own timeouts; shorter timeouts here would pre-empt them.
   lock_timeout: '0',
@@ -28,16 +28,13 @@ const DIRECT: Readonly<Record<string, string>> = {
   idle_session_timeout: '0',
 };
 
-/**
- * Returns one statement, which skips settings that this PostgreSQL does not have or that already have the right value.
- */
+/** Returns one statement, which skips settings that this PostgreSQL does not have or that already have this value. */
 function toSql(settings: Readonly<Record<string, string>>): string {
   const wanted = Object.entries(settings).map(([name, value]) => `('${name}', '${value}')`);
   return `SELECT set_config(name, value, false) FROM (VALUES ${wanted.join(', ')}) AS wanted (name, value)
     WHERE current_setting(name, true) <> value`;
 }
 
-/** The SQL that runs first in a pooled session. */
 const POOLED_SESSION = Object.entries(TRACKED)
   .map(([name, value]) => `SET ${name} = '${value}'`)
   .join(';');
@@ -45,7 +42,8 @@ const POOLED_SESSION = Object.entries(TRACKED)
 /** The SQL that runs first in a direct session. */
 export const OWN_SESSION = toSql({ ...TRACKED, ...DIRECT });
 
-// Cancels a statement within this time after its connection is closed. PostgreSQL on Windows does not support this.
+// PostgreSQL cancels a statement within this time after its connection is closed. PostgreSQL on Windows does not
+// support this setting.
 const CHECK_CONNECTION = `SELECT set_config('client_connection_check_interval', '20ms', false)
   WHERE version() !~* 'visual c|msvc|mingw'`;
 

@@ -15,18 +15,17 @@ export type Load = 'light' | 'heavy';
 /** A statement with its parameters `$1`, `$2`… */
 export type Statement = Pick<Sql, 'text' | 'values'>;
 
-/** How a statement runs. */
 export interface RunOptions {
   readonly planning: Planning;
-  /** Whether the statement writes or locks rows. If it does, it must never run twice. */
+  /** Whether the statement writes or locks rows. If it does, it is repeated only if it was certainly rolled back. */
   readonly writes: boolean;
-  /** The recipient of the result. Once it is destroyed, the statement is cancelled. */
+  /** The recipient of the result. Once it is destroyed, the statement can be cancelled. */
   readonly recipient?: Recipient | undefined;
 }
 
 /** Runs statements: a server, a transaction, or the primary of a cluster. */
 export interface Runner {
-  /** Runs one statement; TYPE_PARSERS parse its values. */
+  /** Runs one statement. TYPE_PARSERS parse the values in its rows. */
   run<Row>(text: string, values: unknown[], options: RunOptions): Promise<Row[]>;
 }
 
@@ -36,7 +35,6 @@ export type Session = ReturnType<typeof createSession>;
 /** Called when a statement starts; returns the function to call when it ends. */
 export type Observe = (load: Load, text: string) => (result: 'success' | 'error') => void;
 
-/** The options that sessions share. */
 interface SessionOptions {
   readonly observe: Observe;
   /** Limits how many heavy statements run at the same time. */
@@ -93,7 +91,7 @@ export function createSession(runner: Runner, { observe, limit, repeat }: Sessio
     const options = { planning, writes: false, recipient };
     if (load === 'light') return send<Row>(statement, load, options);
     let rows: Row[] = [];
-    // Not as the function's result, which the queue of p-limit 7 keeps in memory for longer.
+    // The rows are not the function's result, because the queue of p-limit 7 would keep them in memory for longer.
     await limit(async () => {
       rows = await send<Row>(statement, load, options);
     });
@@ -108,7 +106,6 @@ export function createSession(runner: Runner, { observe, limit, repeat }: Sessio
   return { query, write };
 }
 
-/** Returns the only row of a statement's result. */
 export function onlyRow<Row>([row]: readonly Row[]): Row {
   if (row === undefined) throw new Error('A statement returned no row.');
   return row;

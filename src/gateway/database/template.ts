@@ -15,7 +15,7 @@ export const TEMPLATE = fileURLToPath(
 /** Copies the template to the folder of a new database. Without a template, PGlite runs initdb there. */
 export function copyTemplate(store: string): void {
   if (!existsSync(TEMPLATE)) return;
-  // Takes a fifth of the time of `cp`. With a filter, Node.js 22 and 24 don't use their native copy, which fails on
-  // Windows if a path is not ASCII (nodejs/node#61878).
+  // cpSync takes a fifth of the time of `cp`. With a filter, Node.js 22 and 24 don't use their native copy, which fails
+  // on Windows if a path is not ASCII (nodejs/node#61878).
   cpSync(TEMPLATE, store, { recursive: true, filter: () => true });
 }

@@ -7,8 +7,8 @@ const MAX_BLOCKED_MS = 20;
 
 /**
  * Lets the event loop run between PGlite's statements. They run on this thread, and a waiting statement starts as soon
- * as the previous one ends, so a series of them would block the event loop. PGlite 0.5.16 runs each protocol message of
- * a statement through execProtocolRaw.
+ * as the previous one ends, so a series of statements would block the event loop. PGlite 0.5.16 runs each protocol
+ * message of a statement through execProtocolRaw.
  */
 export function yieldBetweenStatements(pglite: PGlite): void {
   const runMessage = pglite.execProtocolRaw.bind(pglite);

@@ -17,8 +17,8 @@ const shorten = (message: string): string =>
     : message;
 
 /**
- * Whether an error is about the request and can be sent to the caller. Errors with a path are not: arguments are
- * checked before execution, so such an error comes from a resolver or is about a stored value.
+ * Whether an error is about the request and can be sent to the caller. Errors with a path are not about the request:
+ * arguments are checked before execution, so an error with a path comes from a resolver or is about a stored value.
  */
 const isAboutRequest = ({ path, originalError }: GraphQLError): boolean =>
   !path && (!originalError || originalError instanceof GraphQLError);
@@ -93,7 +93,8 @@ interface HttpHead {
 function headOf(error: GraphQLError, cause: GatewayError, isJson: boolean): HttpHead {
   const { headers, status } = cause;
   if (error.path) return { headers };
-  // Set by Yoga. `spec` marks a document that can't be executed; as application/json, its response has status 200.
+  // Yoga sets `http`, and in it `spec` for a document that can't be executed. The response to such a document has
+  // status 200 if it is application/json.
   const { http } = error.extensions;
   if (!isAboutRequest(error) || !http) return { headers, status };
   return isJson && http.spec ? { headers: http.headers ?? {} } : http;

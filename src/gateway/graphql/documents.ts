@@ -18,7 +18,7 @@ const BYTES_PER_TOKEN = 500;
 const MAX_CACHED = 1000;
 const MAX_CACHED_BYTES = 50_000_000;
 
-// Clients time out if they wait longer for a response.
+// If a document waited longer, clients might time out.
 const MAX_WAIT_MS = 2000;
 const MAX_WAITING = 500;
 const MAX_WAITING_OF_CALLER = 250;
@@ -33,7 +33,6 @@ function bytesOf({ loc }: DocumentNode, text: string): number {
   return tokens * BYTES_PER_TOKEN + text.length;
 }
 
-/** Creates a document cache and its queue. */
 function createSection(maxWaitMs: number) {
   return {
     cache: new LRUCache<string, DocumentNode>({
@@ -84,12 +83,13 @@ export function createDocuments(
     /** Returns the valid document with this text, if it is in a cache that the caller uses. */
     find: (text: string, caller: Caller) =>
       trusted.get(text) ?? sectionOf(text, caller).cache.get(text),
-    /** Document texts by their hash. */
+    /** Returns the document texts by their hash. */
     textsFor: (caller: Caller) => sectionsOf(caller).textOf,
     /** Whether a document came from the cache or was added to it, and is therefore valid. */
     has: (document: DocumentNode) => valid.has(document),
     /**
-     * Adds a valid document whose operation is executed. Rejected documents are not added, so they do not evict others.
+     * Adds a valid document whose operation is executed. Documents of rejected operations are not added, so they do not
+     * evict others.
      */
     add: (document: DocumentNode, caller: Caller): void => {
       const text = document.loc?.source.body;
@@ -112,8 +112,8 @@ export const cacheDocument =
   (next) =>
   (call) => {
     const result = next(call);
-    // A rejection is immediate and has no data. Other requests for the document wait until it is cached, but not for
-    // the database.
+    // A rejection is immediate and has no data. A document is cached before the database responds, because other
+    // requests for the same document wait until it is cached.
     const isExecuted = result instanceof Promise || 'data' in result;
     if (isExecuted) documents.add(call.operation.document, call.context.caller);
     return result;
@@ -121,8 +121,8 @@ export const cacheDocument =
 
 /**
  * Creates the function that finds the text of a request's document: the text in the request, or the text for the
- * request's document id. An id in the manifest takes precedence over a text. With DOCUMENTS=automatic, executed
- * documents are found by their hash.
+ * request's document id. An id in the manifest takes precedence over a text in the request. With DOCUMENTS=automatic,
+ * executed documents are found by their hash.
  */
 export function createFindText(
   documents: Documents,

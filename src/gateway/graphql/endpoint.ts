@@ -25,9 +25,7 @@ type GraphqlType = (typeof GRAPHQL_TYPES)[number];
 
 const NO_STREAM = `Subscriptions require Accept: ${EVENT_STREAM}, or a WebSocket.`;
 
-/**
- * Whether a client explicitly accepts event streams. Clients that accept anything might wait for the response to end.
- */
+/** Whether a client explicitly accepts event streams. Clients that accept anything may wait for the response to end. */
 const acceptsEvents = ({ headers, method }: IncomingMessage): boolean =>
   method !== 'HEAD' &&
   headers.accept?.toLowerCase().includes(EVENT_STREAM) === true &&
@@ -77,7 +75,7 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
     if (req.method !== 'POST') res.setHeader('Cache-Control', 'no-store');
     if (!type) return reject(exchange, new GatewayError('NOT_ACCEPTABLE'));
     const method = req.method === 'POST' ? 'POST' : 'GET';
-    // Passed as a function, so that its errors become errors in a result.
+    // The executor calls readParams, so that its errors become errors in a result.
     const results = await executor(exchange, method, () => readParams(req, search, config));
     if (isStream(results) && !acceptsEvents(req)) {
       await results[Symbol.asyncIterator]().return?.();
@@ -94,7 +92,6 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
     respond,
     reject,
     acceptWebSocket: webSockets.accept,
-    /** Ends all subscriptions and closes the WebSockets. */
     endStreams: (): void => {
       streams.endAll();
       webSockets.close();

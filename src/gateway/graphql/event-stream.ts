@@ -6,7 +6,6 @@ import type { ExecutionResult } from 'graphql';
 import { perObject } from '../tables/per-object.ts';
 import { stringifyResult } from './json-text.ts';
 
-/** The media type of Server-Sent Events. */
 export const EVENT_STREAM = 'text/event-stream';
 
 const HEADERS = {
@@ -32,7 +31,7 @@ export async function writeEvents(
   response: ServerResponse,
   results: AsyncIterator<ExecutionResult>,
 ): Promise<void> {
-  // The client has already disconnected, so `close` has been emitted.
+  // If the client has already disconnected, `close` will not be emitted again.
   if (response.destroyed) {
     await results.return?.();
     return;

@@ -11,7 +11,7 @@ interface FairQueueOptions {
   readonly maxWaiting?: number;
   /** How long a task may wait in the queue; unlimited by default. */
   readonly maxWaitMs?: number;
-  /** How long the queue rests after a task, as a multiple of the time that the event loop was busy; 4 by default. */
+  /** How long the queue rests after a long task, as a multiple of the time the event loop was busy; 4 by default. */
   readonly restFactor?: number;
 }
 
@@ -29,9 +29,9 @@ type Enqueue = <Result>(
 const tooMuchIsWaiting = (): Unavailable =>
   new Unavailable('The gateway is overloaded. Try again later.');
 
-// After a longer task the queue rests, by default four times as long as the task kept the event loop busy. So other
-// requests get most of the thread, however many tasks are waiting. The rest is capped, because a gateway that has just
-// started is slower.
+// After a task that takes longer than SHORT_MS, the queue rests, by default four times as long as the task kept the
+// event loop busy. So other requests get most of the thread, however many tasks are waiting. The rest is capped,
+// because a gateway that has just started is slower.
 const SHORT_MS = 2;
 const MAX_REST_MS = 100;
 
@@ -62,7 +62,7 @@ function takeTurn(
 
 /**
  * Creates a queue for tasks that block the event loop. Callers take turns, so no caller waits for all tasks of another.
- * The queue rests after each task, so that requests outside the queue can run.
+ * The queue rests after each long task, so that requests outside the queue can run.
  */
 export function createFairQueue({
   concurrency,

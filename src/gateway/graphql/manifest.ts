@@ -18,7 +18,6 @@ interface TrustedDocument {
 /** The trusted documents by id, without the prefix `sha256:`. */
 export type Manifest = ReadonlyMap<string, TrustedDocument>;
 
-/** Returns the operation names of all trusted documents. */
 export const operationNamesOf = (manifest: Manifest = new Map()): string[] =>
   [...manifest.values()].flatMap(({ parsed }) =>
     parsed.definitions.flatMap((definition) =>

@@ -71,8 +71,8 @@ interface Connection {
 }
 
 /**
- * Adapts a message to graphql-ws 6.4, which requires a `query` even if the document has an id, and which mistakes
- * messages that only servers send for its own bugs. If this function throws, graphql-ws closes the connection.
+ * Adapts a message to graphql-ws 6.4, which requires a `query` even if the message has a document id, and which
+ * mistakes messages that only servers send for its own bugs. If this function throws, graphql-ws closes the connection.
  */
 const adaptMessage: JSONMessageReviver = (key, message) => {
   if (key !== '' || typeof message !== 'object' || message === null) return message;
@@ -82,7 +82,7 @@ const adaptMessage: JSONMessageReviver = (key, message) => {
   return { ...message, payload: { ...payload, query: payload.query ?? '' } };
 };
 
-/** Returns the token in the first message of a connection, because browsers can't set headers of a WebSocket. */
+/** Returns the authorization in a connection's first message, because browsers can't set headers of a WebSocket. */
 function authorizationOf(params: InitParams | undefined): string | undefined {
   const { authorization, Authorization } = params ?? {};
   return [authorization, Authorization].find((value) => typeof value === 'string');
@@ -114,8 +114,8 @@ async function run(
   const { request, socket, operations } = context.extra;
   const requestLog: RequestLog = { id: requestIdOf(request.headers) };
   const recipient: Recipient = {
-    // This is also true after `complete` from the client or a closed connection, because graphql-ws then replaces this
-    // object.
+    // This is also true once the client has sent `complete` or the connection is closed, because graphql-ws then
+    // removes the id.
     get destroyed() {
       return !(id in context.subscriptions);
     },
@@ -161,7 +161,8 @@ function createProtocol(options: EndpointOptions): Server<Connection> {
     },
     onSubscribe: async (context, id, payload) => {
       const { socket, operations } = context.extra;
-      // graphql-ws accepts an id again as soon as the client has completed it, and then confuses the two operations.
+      // graphql-ws accepts an id again as soon as the client has completed the operation, and then confuses the two
+      // operations.
       if (operations.has(id)) {
         socket.close(CloseCode.SubscriberAlreadyExists, ID_IN_USE);
         return [new GraphQLError(ID_IN_USE)];

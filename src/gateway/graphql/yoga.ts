@@ -23,7 +23,6 @@ import { useDocuments } from './plugins/use-documents.ts';
 import { useExecute } from './plugins/use-execute.ts';
 import type { Streams } from './streams.ts';
 
-/** The result of an operation, or the results of a subscription. */
 export type Results = ExecutionResult | AsyncIterable<ExecutionResult>;
 
 export const isStream = (results: Results): results is AsyncIterable<ExecutionResult> =>
@@ -100,8 +99,8 @@ export function createPlugins(options: GraphqlOptions): Plugins {
  * Creates the executor of operations: Yoga with these plugins, without its HTTP layer. Any failure becomes an error in
  * the result.
  *
- * Resolvers use neither Pothos' `t.relation` nor `prismaField`: plugin-prisma provides only the types. Rows are read by
- * SQL that all requests share, through the loaders of tables/loaders.ts.
+ * Resolvers use neither Pothos' `t.relation` nor `prismaField`: plugin-prisma provides only the types. Rows are read
+ * through the loaders of tables/loaders.ts, whose statements requests share.
  */
 export function createExecutor(
   schema: GraphQLSchema,

@@ -55,7 +55,7 @@ export function limitUnsent(
   };
   const timer = setInterval(enforce, CHECK_INTERVAL_MS).unref();
   return {
-    /** Checks the limit now if this connection has a lot of unsent data. A timer checks it once a second. */
+    /** Checks the limit now if this connection has a lot of unsent data. A timer checks the limit once a second. */
     check: (socket: Socket): void => {
       if (socket.writableLength > LARGE_BYTES) enforce();
     },

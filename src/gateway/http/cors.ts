@@ -15,7 +15,7 @@ const isConfigured = (origin: string, { corsOrigins }: Origins): boolean =>
 
 /**
  * Whether a request came from a page on a configured origin, or on the gateway's own origin. Pages can't set Origin
- * themselves. Browsers omit it from requests whose response the page may not read, except for POST
+ * themselves. Browsers omit the header from requests whose response the page is not allowed to read, except for POST
  * (https://fetch.spec.whatwg.org/#origin-header).
  */
 export function isFromAllowedOrigin({ headers }: IncomingMessage, config: Origins): boolean {

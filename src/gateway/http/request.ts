@@ -6,7 +6,6 @@ import { trace } from '@opentelemetry/api';
 import type { Config } from '../config/config.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
 
-/** The maximum number of headers of a request. */
 export const MAX_HEADERS = 1000;
 
 // Comma-separated headers whose length is limited, because negotiator 1.0.0 takes quadratic time for an Accept with an
@@ -29,16 +28,13 @@ export function requestIdOf({ 'x-request-id': id, traceparent }: IncomingHttpHea
   return traceId ?? trace.getActiveSpan()?.spanContext().traceId ?? randomUUID();
 }
 
-/** The path and the query of a request. */
 interface RequestTarget {
   readonly path: string;
   /** Includes the question mark; empty if the request has no query. */
   readonly search: string;
 }
 
-/**
- * Parses a request target. Only the path of an absolute form (RFC 9112 §3.2.2) is used. A trailing slash is ignored.
- */
+/** Parses a request target. Only the path of an absolute form (RFC 9112 §3.2.2) is used. Ignores a trailing slash. */
 export function targetOf({ url = '/' }: IncomingMessage): RequestTarget {
   const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '');
   const queryAt = target.indexOf('?');

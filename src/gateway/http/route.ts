@@ -33,7 +33,6 @@ export interface Route {
   readonly get: (request: RouteRequest) => Promise<RouteResponse>;
 }
 
-/** Creates a response whose body is a value as JSON. */
 export const jsonResponse = (value: unknown): RouteResponse => ({
   status: 200,
   body: JSON.stringify(value),
@@ -46,7 +45,6 @@ export const errorResponse = (error: GatewayError): RouteResponse => ({
   code: error.code,
 });
 
-/** The route that matches a path, and the path's parameters. */
 export interface Match {
   readonly route: Route;
   readonly parameters: RouteRequest['parameters'];
@@ -62,7 +60,6 @@ function decode(text: string): string {
 
 const hasParameters = ({ path }: Route): boolean => path.includes('{');
 
-/** Creates a function that finds the route of a path. */
 export function createRouter(routes: readonly Route[]): (path: string) => Match | undefined {
   const fixed = new Map(
     routes

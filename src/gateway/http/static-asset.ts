@@ -8,7 +8,7 @@ import Negotiator from 'negotiator';
 
 import type { RouteResponse, RouteRequest } from './route.ts';
 
-/** Content that never changes. */
+/** Content that does not change while the gateway runs. */
 export interface Asset {
   readonly type: string;
   readonly content: string | Buffer;
@@ -26,18 +26,16 @@ export const isUnchanged = (headers: IncomingHttpHeaders, tag: string): boolean 
 const acceptsGzip = (headers: IncomingHttpHeaders): boolean =>
   new Negotiator({ headers }).encoding(['gzip', 'identity']) === 'gzip';
 
-/**
- * Creates a handler that serves an asset, gzipped if accepted, with an ETag. The asset is built on the first request.
- */
+/** Creates a handler that serves an asset, gzipped if accepted, with an ETag. The first request builds the asset. */
 export function serveAsset(
   build: () => Asset | Promise<Asset>,
 ): (request: Pick<RouteRequest, 'headers'>) => Promise<RouteResponse> {
   const prepare = async () => {
     const asset = await build();
-    // A string would be copied for each response, and stay in memory until a slow client has read it.
+    // A string would be copied for each response, and the copy would stay in memory until a slow client has read it.
     const content = Buffer.from(asset.content);
     const zipped = await promisify(gzip)(content);
-    // A weak tag, because the gzipped content has the same tag but different bytes (RFC 9110 §8.8.1).
+    // The tag is weak, because the gzipped content has the same tag but different bytes (RFC 9110 §8.8.1).
     return { ...asset, content, zipped, tag: etag(content, { weak: true }) };
   };
   let prepared: ReturnType<typeof prepare> | undefined;

@@ -25,9 +25,7 @@ function writeBody(response: ServerResponse, body: string | Buffer, hasLength: b
   else response.end(typeof body === 'string' ? Buffer.from(body) : body);
 }
 
-/**
- * Writes a response with additional headers. For a HEAD request, node:http omits the body, and streams are not read.
- */
+/** Writes a response with additional headers. For a HEAD request, node:http omits the body, and no stream is read. */
 export async function writeResponse(
   request: IncomingMessage,
   response: ServerResponse,

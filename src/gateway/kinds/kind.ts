@@ -26,9 +26,7 @@ export interface RangeType {
 export interface Sort<Value> {
   /** The sort key as SQL, identical to the expression in the indexes. */
   readonly sql: (column: string, isNullable: boolean) => string;
-  /**
-   * Returns the text of a value in a cursor. `asText` is SQL for the same text, or for null if the value has no text.
-   */
+  /** Returns the text of a value in a cursor. `asText` is SQL for the same text, or for null if a value has no text. */
   textOf(value: Value | null): string;
   readonly asText: (column: string) => string;
   /** Validates the text in a cursor. */
@@ -39,7 +37,7 @@ export interface Sort<Value> {
   readonly note?: string;
 }
 
-/** Everything that the gateway needs to support a kind of value. A new scalar is one such object. */
+/** Everything that the gateway needs to support a kind of value. To add a scalar, one such object is enough. */
 export interface Kind<Value = unknown> {
   /** The GraphQL type. */
   readonly graphql: string;
@@ -49,9 +47,7 @@ export interface Kind<Value = unknown> {
   readonly sqlType: string;
   /** Converts a value to a parameter of a statement. */
   toParameter(value: Value): unknown;
-  /**
-   * Parses PostgreSQL's text for the type with this OID, if drivers would return the text unparsed or parse it slowly.
-   */
+  /** Parses PostgreSQL's text for the type with this OID, if drivers would not parse it, or parse it slowly. */
   readonly parser?: { readonly oid: number; readonly parse: (text: string) => Value };
   /** Parses a value from PostgreSQL's JSON, such as a row in the change log. */
   readonly fromText: (text: string) => Value;

@@ -34,8 +34,8 @@ const parseJson = (text: string): Date =>
 const ISO_IN_UTC = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?\+00$/;
 
 /**
- * Parses a time. Any other format results in an invalid Date, so that the field fails: a guess could be a different
- * day. The same applies to years after 9999 and years BC, which the input rules reject.
+ * Parses a time in PostgreSQL's format. Any other format results in an invalid Date, so that the field fails: a guess
+ * could be a different day. The same applies to years after 9999 and years BC, which the input rules reject.
  */
 function parseTime(text: string): Date {
   if (INFINITE.test(text)) return new StoredDate(text);
@@ -120,7 +120,7 @@ export const DATE_TIME: Kind<Date> = {
       'A point in time (RFC 3339). Input must contain an offset from UTC. Output is in UTC, ' +
       'with milliseconds.',
     specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time',
-    // The same text as JSON.stringify returns for a Date, in half the time.
+    // This returns the same text as JSON.stringify for a Date, in half the time.
     serialize: (value) => DateTimeResolver.serialize(value).toISOString(),
   }),
   rule: () => Time,

@@ -10,7 +10,6 @@ const TYPES = { css: 'text/css', js: 'text/javascript' } as const;
 
 const OWN = fileURLToPath(new URL('src/gateway/pages/browser', ROOT));
 
-/** Creates the asset of a style sheet or a script. */
 export const textAsset = (kind: keyof typeof TYPES, content: string): Asset => ({
   type: `${TYPES[kind]}; charset=utf-8`,
   content,
@@ -19,7 +18,6 @@ export const textAsset = (kind: keyof typeof TYPES, content: string): Asset => (
 /** The files of src/gateway/pages/browser. */
 export const OWN_FILES = readdirSync(OWN);
 
-/** Reads one of OWN_FILES. */
 export const ownFile = async (name: string): Promise<Asset> =>
   textAsset(name.endsWith('.css') ? 'css' : 'js', await readFile(join(OWN, name), 'utf8'));
 

@@ -81,8 +81,8 @@ ${menu}</header>`;
 
 /**
  * Renders the field in a page's header for the token that the page's requests send; empty if the gateway uses no
- * tokens. Its type is not password, because browsers offer to save passwords. It has no name, so that no form submits
- * it.
+ * tokens. The field's type is not password, because browsers offer to save passwords. The field has no name, so that no
+ * form submits it.
  */
 export const renderTokenField = ({ config }: Site): string =>
   config.auth
@@ -162,7 +162,6 @@ interface HtmlPage {
   readonly menu?: string;
 }
 
-/** Renders a page with the links to all other pages. */
 export const renderPage = (
   site: Site,
   { path, title, main, styles = [], scripts = [], menu }: HtmlPage,
@@ -191,7 +190,6 @@ const renderEntry = ({ url, text, isCurrent, places = [] }: IndexEntry): string 
   `<li><a href="${url}"${isCurrent ? ' aria-current="page"' : ''}>${escapeHtml(text)}</a>
 ${places.length > 0 ? `<ul>${places.map(renderEntry).join('\n')}</ul>` : ''}</li>`;
 
-/** Renders text beside its index. */
 export const renderIndexed = (
   name: string,
   entries: readonly IndexEntry[],

@@ -20,7 +20,6 @@ const COMMON_ERRORS: readonly string[] = [
 
 const ACCESS_ERRORS: readonly string[] = ['UNAUTHENTICATED', 'FORBIDDEN'];
 
-/** The headers of every response. */
 const COMMON_HEADERS: Headers = { 'X-Request-Id': '4bf92f3577b34da6a3ce929d0e0e4736' };
 
 const DESCRIPTIONS: Headers = {

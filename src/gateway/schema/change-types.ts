@@ -24,7 +24,6 @@ const AFTER_COST = { directives: { cost: { weight: '200' } } };
 // A position in the change log is about 80 characters long.
 const CURSOR_BYTES = 220;
 
-/** Defines the interface `Change`, and its enum. */
 function defineChange(builder: Builder) {
   const ChangeKind = builder.enumType('ChangeKind', {
     description: 'The kind of change.',
@@ -175,7 +174,6 @@ const defineChanged = (
     }),
   );
 
-/** Defines the type of the changes to one table's rows. */
 function defineRowChange(
   builder: Builder,
   Change: ChangeRef,
@@ -211,9 +209,7 @@ function defineRowChange(
   });
 }
 
-/**
- * Defines the interface `Change`, and returns functions that define the types, fields and subscriptions based on it.
- */
+/** Defines the interface `Change`; returns functions that define the types, fields and subscriptions based on it. */
 export function defineChanges(builder: Builder, { filterOf }: ReturnType<typeof defineInputTypes>) {
   const Change = defineChange(builder);
   const types: Repository[] = [];

@@ -54,12 +54,10 @@ export const listSize = new GraphQLDirective({
   },
 });
 
-/** The arguments of @cost. */
 interface Cost {
   readonly weight: string;
 }
 
-/** The arguments of @listSize. */
 export interface ListSize {
   readonly assumedSize: number;
   readonly slicingArguments: readonly string[];

@@ -91,7 +91,6 @@ export function requireInputs<Row extends object>({
   }
 }
 
-/** Defines the input types of filters and of writes. */
 export function defineInputTypes(builder: Builder) {
   const newInputOf = ({ type, words, inputs }: Repository): InputRef<object> =>
     builder.inputType(`New${type}`, {
@@ -110,7 +109,7 @@ export function defineInputTypes(builder: Builder) {
         ),
     });
 
-  /** Defines the input type of an update. If it is a line of several updates, it contains the id of the row. */
+  /** Defines the input type of an update. If the input is a line of a mutation, it also contains the id of the row. */
   const defineUpdate = (name: string, rows: Repository, isLine: boolean): InputRef<object> => {
     const { words, inputs } = rows;
     const rule = inputs.some(({ field }) => field?.isNullable) ? '' : ' No field can be null.';

@@ -145,7 +145,6 @@ const toUpdateField = <Row extends object>(
   };
 };
 
-/** The result of a mutation that wrote several rows. */
 interface Written<Row> {
   readonly rows: readonly Row[];
 }

@@ -31,7 +31,7 @@ export interface ListPage {
 
 /**
  * How a field is written as SQL in queries that are compiled to one statement (graphql/statement/). A field that Pothos
- * exposes is read from its table's column. Any other field without a FieldSql is left to its resolver.
+ * exposes is read from its table's column. A query with any other field that has no FieldSql is executed by graphql-js.
  */
 export type FieldSql =
   | RowByArgument

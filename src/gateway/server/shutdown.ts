@@ -6,8 +6,8 @@ import type { Config } from '../config/config.ts';
 import type { Log } from '../telemetry/log.ts';
 
 const CHECK_INTERVAL_MS = 50;
-// Browsers open connections that they may never use. These get a second, which is counted in checks, because a busy
-// process may not have read its sockets for a second.
+// Browsers open connections that they may never use. Such a connection is closed after a second, which is counted in
+// checks, because a busy process might not have read its sockets for a second.
 const MAX_UNUSED_CHECKS = 20;
 // A steady stream of new connections must not prevent the shutdown.
 const MAX_ACCEPT_MS = 2000;
@@ -49,7 +49,6 @@ function closeAll(sockets: Iterable<Socket>): void {
   for (const socket of sockets) socket.destroy();
 }
 
-/** The parts of a server that shutDown stops. */
 interface RunningServer {
   readonly server: Server;
   readonly sockets: ReadonlySet<Socket>;

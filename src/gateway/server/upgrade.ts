@@ -45,9 +45,9 @@ function requireAllowed(request: IncomingMessage, config: Config): void {
 }
 
 /**
- * Returns a request to node:http without its Upgrade header, followed by the bytes after the request. Needed only
- * before Node.js 22.21 and 24.9, which do not support `shouldUpgradeCallback` and emit `upgrade` for every such
- * request.
+ * Returns a request to node:http without its Upgrade header, followed by the bytes after the request. Needed only for
+ * versions of Node.js before 22.21 and 24.9, which do not support `shouldUpgradeCallback` and emit `upgrade` for every
+ * request with this header.
  */
 function ignoreUpgrade(
   server: Server,

@@ -23,7 +23,6 @@ export function onPrimaryStops(stop: () => void): void {
   process.once('SIGTERM', stop);
 }
 
-/** The workers that are alive. */
 const workers = (): Worker[] =>
   Object.values(cluster.workers ?? {}).flatMap((worker) =>
     worker && !worker.isDead() ? [worker] : [],

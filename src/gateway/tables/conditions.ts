@@ -44,7 +44,7 @@ export interface Condition extends Requirement {
   /** The GraphQL type of the value: a scalar, an enum or a range. */
   readonly type: string | RangeType;
   readonly isList: boolean;
-  /** Validates the value and returns the condition with it. */
+  /** Validates the value, and returns the condition with that value. */
   readonly rule: z.ZodType<Given>;
   /** The cost of the argument, for lists and for changes. */
   readonly cost?: string;

@@ -48,9 +48,7 @@ export class RowEdge<Row> implements Edge<Row> {
   }
 }
 
-/**
- * Returns the position in a cursor as SQL for comparison with rows; undefined if the cursor is invalid for this order.
- */
+/** Returns the position in a cursor as SQL to compare with rows; undefined if the cursor is invalid for this order. */
 export function decodeCursor<Row>(
   listing: Listing<Row>,
   field: string,

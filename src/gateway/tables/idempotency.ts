@@ -16,9 +16,7 @@ interface IdempotentWrite<Result> {
   readonly operation: string;
   /** The parsed input, in which different spellings of a value are equal. */
   readonly input: unknown;
-  /**
-   * Returns the part of a result that is stored. It also completes results from other releases, which may lack columns.
-   */
+  /** Returns the part of a result that is stored. It also completes other releases' results, which may lack columns. */
   readonly stored: (result: Result) => Result;
 }
 
@@ -40,7 +38,7 @@ const toStoredKey = (key: string, caller: string | undefined): string =>
 /**
  * Writes once for each key of a caller. A repeated request returns the stored result of the first request.
  *
- * The key is inserted in the same transaction as the write. A concurrent request with the same key, at any gateway,
+ * The key is inserted in the same transaction as the write. A concurrent request with the same key, on any gateway,
  * waits for that transaction to end. Then either the result is stored, or the write and the key were rolled back and
  * this request writes. So errors are never stored.
  *

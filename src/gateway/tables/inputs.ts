@@ -17,7 +17,7 @@ export type ErrorAbout<Value> = ErrorType &
     value: Value,
     line?: number | null,
   ) => GatewayError & {
-    /** The index of the line that the error is about, if the mutation has several. */
+    /** The index of the line that the error is about, if the mutation has several lines. */
     readonly line?: number | null;
   });
 

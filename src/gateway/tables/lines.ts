@@ -9,7 +9,7 @@ import { type ErrorAbout, type KnownInput, toConstraintError } from './inputs.ts
 import type { Field, StoredTable } from './stored-table.ts';
 import { valueIn } from './table.ts';
 
-/** Returns the rule for the lines of a mutation. No two lines may have the same value in the field `id`. */
+/** Returns the rule for the lines of a mutation. No two lines may have the same value in the field that `id` names. */
 export function linesOf<const Rule extends z.ZodType<object>>(rule: Rule, id?: string) {
   const array = z
     .array(rule)
@@ -87,8 +87,8 @@ interface UpdateLine<Row> {
 }
 
 /**
- * Returns the UPDATE of several rows, all or nothing. A result row is null if no row has that id. Rows are locked in
- * the order of their ids, so concurrent updates do not deadlock.
+ * Returns the UPDATE of several rows, all or nothing. A result row is null if no row has the line's id. Rows are locked
+ * in the order of their ids, so concurrent updates do not deadlock.
  */
 function updateLines<Row>(table: StoredTable<Row>, lines: readonly UpdateLine<Row>[]): Sql {
   const fields = Object.values<Field>(table.fields).filter(({ name }) =>
@@ -147,7 +147,6 @@ function toLineError(
   return line ? toConstraintError(error, inputs, line, index) : error;
 }
 
-/** Creates the function that creates several rows, all or nothing. */
 export const createCreateMany = <Row extends object, New extends object>(
   table: StoredTable<Row>,
   inputs: readonly KnownInput[],
@@ -163,7 +162,6 @@ export const createCreateMany = <Row extends object, New extends object>(
     toError: (error, { input }) => toLineError(error, inputs, input),
   });
 
-/** Creates the function that updates several rows, all or nothing. */
 export function createUpdateMany<Row extends object>(
   table: StoredTable<Row>,
   inputs: readonly KnownInput[],

@@ -26,9 +26,7 @@ export const SHARED = {
   batchScheduleFn: (dispatch: () => void): void => void setImmediate(dispatch),
 } as const;
 
-/**
- * How many requests may share a statement. They wait for each other, and one PostgreSQL process executes the statement.
- */
+/** How many requests may share a statement. They wait for each other, and one PostgreSQL process runs the statement. */
 export const MAX_SHARED = 8;
 
 /** Loads rows of a table by their ids, batched with other requests. */

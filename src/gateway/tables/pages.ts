@@ -88,9 +88,7 @@ export function createReader<Row>(listing: Listing<Row>, parent?: Parent<Row>) {
     return new Map([...rowsOf].map(([id, own]) => [id, toPage(listing, args, window, own)]));
   };
 
-  /**
-   * Counts the rows of each parent that match a filter. A count is heavy, because it reads every row that it counts.
-   */
+  /** Counts the rows of each parent that match a filter. A count is heavy, because it reads every row it counts. */
   const readCounts = async (
     db: Database,
     ids: readonly bigint[],

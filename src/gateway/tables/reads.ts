@@ -9,7 +9,7 @@ const NONE: ReadonlySet<WatchedServer> = new Set();
 /** Reads from replicas. */
 export interface Reads {
   /**
-   * Runs `work` on one server: a replica that has replayed `position`, otherwise the primary. If that server fails,
+   * Runs `work` on one server: a replica that has replayed `position`, otherwise the primary. If a replica fails,
    * `work` runs again on another server, at most twice, so it must only read.
    */
   readonly read: <Result>(

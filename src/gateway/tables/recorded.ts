@@ -21,7 +21,7 @@ export interface Related {
   readonly by: string;
 }
 
-/** Matches rows whose column has one of these values. */
+/** Matches rows whose column has one of the values. */
 export const recordedAmong = (field: Field, values: readonly unknown[]): RecordedCondition => {
   const texts = new Set(values.map(String));
   const list = [...texts];
@@ -36,7 +36,7 @@ export const recordedAmong = (field: Field, values: readonly unknown[]): Recorde
 /**
  * Converts a condition on a related row to a condition on recorded rows. It is checked against the related row's
  * current values, because the change log contains only the row itself. If the related row no longer exists, the
- * condition is met, so that subscribers do not miss that the row was deleted together with it.
+ * condition is met, so that subscribers do not miss that the row was deleted together with the related row.
  */
 export function recordedOf({ table, by }: Related, inner: RecordedCondition): RecordedCondition {
   const [field = ''] =

@@ -65,7 +65,7 @@ export interface Repository<Row extends object = object, New = unknown> extends 
   /** Loads a row that must exist. */
   readonly required: RowLoader<Row>;
   readonly pages: Pages<Row>;
-  /** Returns the list of the rows whose field refers to a parent. */
+  /** Returns the lists of the rows whose field refers to a parent. */
   readonly pagesBy: (field: keyof Row & string) => Pages<Row>;
   /** The rules of the inputs for a new row and for an update. */
   readonly newRule: z.ZodType<New>;
@@ -107,7 +107,6 @@ const createInUse = (
   }));
 };
 
-/** Creates the functions that create, update and delete a row. */
 function createWrites<Row extends object, const Of extends Inputs<Row>>(
   table: StoredTable<Row>,
   {

@@ -9,7 +9,6 @@ export interface Table<Row> {
   readonly id: { readonly column: string; of(row: Row): bigint };
 }
 
-/** Returns the value of a field of a row. */
 export const valueIn = (row: unknown, field: string): unknown =>
   // Rows are objects.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
@@ -23,7 +22,6 @@ export const columnsOf = <Row>({ columns }: Table<Row>): Sql =>
       .join(', '),
   );
 
-/** Returns a function that reads rows by their ids. */
 export function rowsByIds<Row>(
   table: Table<Row>,
 ): (db: Database, ids: readonly bigint[]) => Promise<Row[]> {

@@ -119,7 +119,7 @@ export function createToWindow<Row>(listing: Listing<Row>): (args: ListArguments
     return {
       size: sizeOf(args),
       backwards,
-      // A getter, because few lists are counted.
+      // This is a getter, because few lists are counted.
       get filters() {
         return where(noBounds);
       },

@@ -29,7 +29,7 @@ interface Message {
 const isMessage = (message: unknown): message is Message =>
   typeof message === 'object' && message !== null && 'metrics' in message;
 
-// Messages to a process that has just exited are lost; without a callback, that would emit `error`.
+// A message to a process that has just exited is lost; without a callback, `error` would be emitted.
 const send = (to: Pick<Worker, 'send'>, message: Message): void =>
   void to.send(message, undefined, undefined, () => {});
 

@@ -9,7 +9,6 @@ export interface GatewayFacts {
   readonly maxCost: number;
 }
 
-/** Adds a metric for each fact. */
 export function reportFacts(registers: Registry[], facts: GatewayFacts): void {
   const addFact = (name: string, help: string, ...labelNames: string[]): Gauge =>
     // All workers report the same facts.

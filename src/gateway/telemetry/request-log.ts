@@ -15,7 +15,7 @@ export interface RequestLog {
   cost?: number;
   /** Whether AUTH=jwt is set and the caller sent no token. */
   isAnonymous?: boolean;
-  /** Whether the response is a stream of results, which lasts until the client closes it. */
+  /** Whether the response is a stream of results. */
   isStream?: boolean;
   /** The codes of the errors in the response; for GraphQL, including errors in the data. */
   codes?: Set<string>;
@@ -41,7 +41,7 @@ export function logCause(log: Log, { id }: RequestLog, error: GatewayError, know
   log.error({ err: error.cause ?? error, requestId: id, ...known }, error.message);
 }
 
-/** Writes the log line of a completed request. It contains no values from the client or the store. */
+/** Logs a completed request. The line contains no values from the operation, the URL or the database. */
 function writeRequestLog(log: Log, requestLog: RequestLog, end: RequestEnd): void {
   const { level, method, route, status, ms } = end;
   if (!log.isLevelEnabled(level)) return;

@@ -27,10 +27,10 @@ const UNNAMED = 'unnamed';
 const RESERVED = new Set([ANONYMOUS, OTHER, UNKNOWN, UNNAMED]);
 
 /**
- * Creates a function that maps a name to the value of a label. It keeps at most `max` names chosen by callers, which
- * limits the memory and the size of /metrics. Beyond that, a new name replaces the least recently used name, and
- * `giveUp` must remove the old name's series. A name with `isKept` is never replaced. If all names are kept, new names
- * become `other`.
+ * Creates a function that maps a name to the value of a label. The function keeps at most `max` names chosen by
+ * callers, which limits the memory and the size of /metrics. Beyond that, a new name replaces the least recently used
+ * name, and `giveUp` must remove the old name's series. A name with `isKept` is never replaced. If all names are kept,
+ * new names become `other`.
  */
 function createCallerNames(max: number, giveUp: (name: string) => void) {
   const kept = new Set<string>();
@@ -62,8 +62,8 @@ function callerNameOf(headers: IncomingHttpHeaders): string {
 
 /**
  * Creates a function that counts the calls of each operation: method and path template, or a schema coordinate. The
- * caller's name comes from the headers. With AUTH=jwt, it is `anonymous` for a caller without a token. Callers of a
- * deprecated operation keep their names, because even a client that calls it once a month has to migrate before the
+ * caller's name comes from the headers. With AUTH=jwt, the name is `anonymous` for a caller without a token. Callers of
+ * a deprecated operation keep their names, because even a client that calls it once a month has to migrate before the
  * sunset.
  */
 function createCountCalls(registers: Registry[]) {
@@ -98,7 +98,6 @@ const SERVER_ERRORS = Object.entries(ERRORS).flatMap(([code, { status }]) =>
   status >= 500 ? code : [],
 );
 
-/** Creates a function that counts the error codes in responses of a route. */
 function countErrors(registers: Registry[]): (route: string, codes?: Iterable<string>) => void {
   const errors = new Counter({
     name: 'request_errors_total',

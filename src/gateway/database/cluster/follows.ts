@@ -1,6 +1,8 @@
 import type { ServerState, WatchedServer } from './watch.ts';
 
-/** Whether the primary's log contains everything that a replica has replayed, or part of it was lost in a failover. */
+/**
+ * Whether the primary's log contains all that a replica has replayed; `left` if part of that was lost in a failover.
+ */
 type Verdict = 'follows' | 'left' | 'unknown';
 
 /** The result of the last check of a replica. */
@@ -14,7 +16,7 @@ interface Seen {
 /** Compares a replica's position with the primary's; `last` is the result of the previous check. */
 function compare(replica: ServerState, primary: ServerState, last: Seen | undefined): Verdict {
   if (replica.position === primary.position) return 'follows';
-  // The primary may have written more since it was asked.
+  // The primary may have written more log since its own check.
   if (replica.knownAt > primary.askedAt) return 'unknown';
   if (replica.position > primary.position) return 'left';
   return last && replica.position > last.position ? 'follows' : 'unknown';
@@ -29,8 +31,8 @@ function compare(replica: ServerState, primary: ServerState, last: Seen | undefi
  *   the timeline that it receives            if it is the primary's timeline
  *   no timeline, and there is a primary
  *     at the primary's position              yes
- *     ahead of the primary's later position  no
- *     behind it, but has moved since         yes
+ *     ahead of the primary, checked later    no
+ *     behind the primary, but moved since    yes
  *   anything else                            unchanged; initially no
  *
  * A replica reports its timeline only to roles with pg_read_all_stats, and only while it is receiving log.

@@ -19,7 +19,7 @@ export class Lag {
     this.#keptMs = keptMs;
   }
 
-  /** Adds a position of the primary on its timeline. */
+  /** Adds a position of the primary, and the timeline that the primary was on. */
   add(position: bigint, timeline: number): void {
     this.#lastAt = performance.now();
     // After a promotion, a replica must reach a position on the new timeline, because it may have received only the old
@@ -33,8 +33,8 @@ export class Lag {
   }
 
   /**
-   * Returns how long ago the primary was at a replica's position, in milliseconds, measured up to the primary's last
-   * known position. So the result does not grow while there is no primary.
+   * Returns how long ago the primary was at a replica's position, in milliseconds, measured up to when the primary's
+   * last known position was read. So the result does not grow while there is no primary.
    */
   of(position: bigint): number {
     const next = this.#samples.find((sample) => sample.position > position);

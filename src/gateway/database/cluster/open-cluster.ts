@@ -86,7 +86,6 @@ class Cluster {
     throw new ConfigError(`DATABASE_URL: ${obstacles.join(', ')}.`);
   }
 
-  /** Returns the combined state of all servers. */
   async readiness(): Promise<Readiness> {
     if (!this.servers.some(({ state }) => state))
       throw new Unavailable('No database server is responding.');

@@ -4,7 +4,7 @@ import { GatewayError } from '../../contract/gateway-error.ts';
 
 /**
  * The header with a position in the write-ahead log. The gateway sends it with the response to a mutation, and clients
- * send it with later requests. The position is in bytes, and has the same meaning on all servers of a cluster.
+ * can send it with later requests. The position is in bytes, and has the same meaning on all servers of a cluster.
  */
 export const POSITION_HEADER = 'Store-Position';
 

@@ -6,8 +6,8 @@ import type { Runner, RunOptions } from '../session.ts';
 import type { WatchedServer } from './watch.ts';
 
 /**
- * The server that accepts writes, including after a failover. If it is lost or becomes read-only before anything is
- * written, the statement or transaction runs once more, on the new primary.
+ * The server that accepts writes, including after a failover. If a statement or transaction fails because this server
+ * was lost or has become read-only, and it has certainly written nothing, it runs once more, on the new primary.
  */
 export class Primary implements TransactionRunner {
   /** Undefined while no server accepts writes. */
@@ -28,7 +28,7 @@ export class Primary implements TransactionRunner {
     this.#log = log;
   }
 
-  /** Runs one statement. While there is no primary, reads run on the last primary if it responds. */
+  /** Runs one statement. While there is no primary, reads run on the last primary if that server responds. */
   async run<Row>(text: string, values: unknown[], options: RunOptions): Promise<Row[]> {
     const server = this.#serverFor(options);
     try {
@@ -75,7 +75,7 @@ export class Primary implements TransactionRunner {
     const last = this.#last;
     if (!last) return;
     if (found !== last || timeline !== this.timeline) this.failovers += 1;
-    // Otherwise, statements would wait until their time limit, and connections to a shared address may still lead to
+    // Otherwise, statements would wait until their time limit, and connections to a shared address could still lead to
     // the old server.
     last.abort();
     const ms = this.current ? 0 : Math.round(performance.now() - this.#lostAt);

@@ -9,7 +9,7 @@ import type { Primary } from './primary.ts';
 import type { WatchedServer } from './watch.ts';
 
 // How long a read may wait for a replica to replay the caller's writes, and how often the replicas are checked
-// meanwhile. All waiting reads share a check.
+// meanwhile. All waiting reads share each check.
 const MAX_WAIT_MS = 100;
 const CHECK_INTERVAL_MS = 5;
 
@@ -75,7 +75,8 @@ export class Replicas {
 
   /**
    * Returns the least used replica that responds, is at most REPLICA_MAX_LAG_MS behind, is not in `failed`, and reaches
-   * `position` within 100 ms. Without a primary, replicas in `failed` are allowed, because they may have recovered.
+   * `position` within 100 ms. If there is no primary and no other replica, those in `failed` are allowed, because they
+   * may have recovered.
    */
   async choose(
     position: bigint | undefined,
@@ -91,7 +92,7 @@ export class Replicas {
   }
 
   /**
-   * Returns the log position that includes everything the primary has written so far; calls in the same tick share a
+   * Returns a log position that includes everything that the primary has written so far; calls in the same tick share a
    * statement. Rejects if there is no response within a second.
    */
   readPosition(): Promise<bigint> {

@@ -14,7 +14,7 @@ export interface StateRow {
   readonly isReplica: boolean;
   /**
    * The timeline of a primary; a promotion starts a new timeline. For a replica, the timeline that it is receiving;
-   * null if it receives none, or if the gateway's role may not see it (pg_read_all_stats).
+   * null if it receives none, or if the gateway's role is not allowed to see it (pg_read_all_stats).
    */
   readonly timeline: number | null;
   readonly position: string;
@@ -41,7 +41,6 @@ const STATE_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "w
     '0/0')::bigint::text AS "position",
   ${IDENTITY_SQL} AS "identity"`;
 
-/** Receives the state of each server. */
 interface Observer {
   /** Whether the server's address may lead to another server by now. If so, the next check reconnects. */
   mayLeadElsewhere(server: WatchedServer, state: StateRow): boolean;
@@ -51,7 +50,7 @@ interface Observer {
 
 /** A server that is checked every half second, on a separate connection, until it is stopped. */
 export class WatchedServer extends PostgresServer {
-  /** Undefined if the last check got no response within two seconds. */
+  /** Undefined if the last check failed, for example because the server did not respond in time. */
   state: ServerState | undefined;
   /** The error of the last failed check. */
   failure: unknown;

@@ -39,14 +39,14 @@ const READING_KINDS = new Set<string | undefined>(['row', 'related', 'page']);
 const ROOT_SCAN_FACTOR = 10;
 // A statement for one row takes about as long as a hundred fields of rows that are read anyway.
 const STATEMENT_COST = 100;
-// The worst case: because aliases are rejected (validation.ts), a result repeats each part of the schema only a few
-// times.
+// The worst case: because aliases inside `__schema` and `__type` are rejected (validation.ts), a result repeats each
+// part of the schema only a few times.
 const INTROSPECTION_COSTS = new Map<unknown, number>([
   [SchemaMetaFieldDef, 40_000],
   [TypeMetaFieldDef, 5000],
 ]);
-// Limits for the cache of all operations: clients can send any number of values, and any number of operations in one
-// document.
+// Limits for the cache of all operations' estimates: clients can send any number of values, and any number of
+// operations in one document.
 const MAX_ESTIMATES = 5000;
 const MAX_KEYS_LENGTH = 1_000_000;
 
@@ -117,7 +117,7 @@ class Estimator {
     const field = fieldOf(this.#schema, parent, name);
     if (!field) return ZERO;
     const cost = INTROSPECTION_COSTS.get(field);
-    // The size of an introspection response is measured once it exists.
+    // The size of an introspection response is not estimated. The finished response is measured.
     if (cost !== undefined) return { cost, bytes: Number.MAX_SAFE_INTEGER, statements: 0 };
     const { readsEveryRow, sql } = field.extensions;
     const page = this.#pageOf(parent, node, field.extensions.directives?.listSize);

@@ -20,9 +20,7 @@ export interface Operation {
   readonly name: string | undefined;
   /** The result of usageOf, set by its first call. */
   usage?: Usage;
-  /**
-   * The results of `estimate`, which sets them: an estimate for each combination of the variables that it depends on.
-   */
+  /** How the results of `estimate` are cached; set by its first call. */
   estimates?: Estimates;
 }
 

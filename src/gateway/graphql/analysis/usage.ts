@@ -28,11 +28,13 @@ export interface Usage {
   readonly deprecated: Map<string, string>;
   /** The fields that have arguments. */
   readonly fields: Map<FieldNode, GraphQLField<unknown, unknown>>;
-  /** Whether the operation reads data: through Query, or by selecting other rows in a mutation's payload. */
+  /**
+   * Whether the operation reads data: through Query or Subscription, or by selecting other rows in a mutation's
+   * payload.
+   */
   reads: boolean;
 }
 
-/** A schema element that can be deprecated. */
 interface Element {
   readonly deprecationReason?: string | null | undefined;
 }
@@ -60,8 +62,8 @@ function isOwn({ type, extensions }: GraphQLField<unknown, unknown>): boolean {
 }
 
 /**
- * Whether a field reads data: all fields do, except mutations themselves, the fields of an error, and values that come
- * from the row that was written.
+ * Whether a field reads data: all fields do, except introspection, mutations themselves, the fields of an error, and
+ * values that come from the row that was written.
  */
 function readsStore(schema: GraphQLSchema, typeInfo: TypeInfo): boolean {
   const parent = typeInfo.getParentType();
@@ -167,8 +169,8 @@ export function deprecatedIn(schema: GraphQLSchema): Map<string, string> {
 }
 
 /**
- * Returns the schema elements that an operation of a valid document uses. It ignores the values of variables, and
- * includes selections that @skip or @include exclude.
+ * Returns the schema elements that an operation of a valid document uses. The values of variables are ignored, so
+ * selections that @skip or @include exclude count too.
  */
 export const usageOf = (schema: GraphQLSchema, operation: Operation): Usage =>
   (operation.usage ??= findUsage(schema, operation));

@@ -21,7 +21,6 @@ import { withValuePath } from './value-errors.ts';
 /** How many errors are reported for a document, or for its variables. */
 export const MAX_VALIDATION_ERRORS = 5;
 
-/** The error of a document that exceeds a limit. */
 const documentTooLarge = (max: number, unit: string): GatewayError =>
   new GatewayError('DOCUMENT_TOO_LARGE', `The document must have at most ${max} ${unit}.`);
 

@@ -13,9 +13,7 @@ import {
 const UNKNOWN_VALUE = /^Value "[^"]*" does not exist in "(\w+)" enum/;
 const MISSING_FIELD = /^Field "(?:\w+\.)?(\w+)" of required type/;
 
-/**
- * Returns a message of graphql-js (16.15). For an unknown enum value, adds the valid values if the schema may be shown.
- */
+/** Returns a message of graphql-js 16.15. For an unknown enum value, adds the valid values if the schema is visible. */
 export function withExpected(message: string, shown: GraphQLSchema | undefined): string {
   const type = shown?.getType(UNKNOWN_VALUE.exec(message)?.[1] ?? '');
   if (!isEnumType(type)) return message;

@@ -20,7 +20,7 @@ export interface Call {
   readonly variables: Variables;
   readonly context: CallContext & Exchange;
   readonly estimate: Estimate;
-  /** The root value of the execution. For a result of a subscription, it is the change. */
+  /** The root value of the execution: for a result of a subscription, the change. */
   readonly root?: object;
 }
 

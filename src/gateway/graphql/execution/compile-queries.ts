@@ -27,7 +27,7 @@ interface QueryState {
   compiled: CompiledQuery | undefined;
 }
 
-/** Returns the statement of a query; undefined if graphql-js has to execute the query to report its errors. */
+/** Returns what to run for a query; undefined if graphql-js has to execute the query. */
 function prepare(
   { prepare: prepareFor }: CompiledQuery,
   { schema, operation, variables }: Call,
@@ -55,8 +55,8 @@ function withFailingReads(call: Call, error: unknown): Call {
 
 /**
  * Executes a query, from its third execution on, with one statement in which PostgreSQL writes all of the data as JSON.
- * `next` executes everything else, including queries whose data could be too large for that, and every query with an
- * error, so that error handling has only one implementation.
+ * `next` executes everything else, including queries whose data could be too large for one statement, and every query
+ * with an error, so that error handling has only one implementation.
  */
 export const compileQueries =
   (source: DataSource): Step =>

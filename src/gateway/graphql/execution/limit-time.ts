@@ -6,8 +6,8 @@ import type { Call, Step } from './call.ts';
 
 /**
  * Returns an error if an operation takes longer than `timeoutMs` after its request arrived, or if a subscription takes
- * longer for one result. The error is OUTCOME_UNKNOWN for a mutation, otherwise SERVICE_UNAVAILABLE. Reads stop once
- * the caller has the error (database/recipient.ts); writes continue.
+ * longer for one result. The error is OUTCOME_UNKNOWN for a mutation, otherwise SERVICE_UNAVAILABLE. Once the caller
+ * has the error, reads are cancelled if the database can cancel them (database/recipient.ts); writes continue.
  */
 export function limitTime(timeoutMs: number): Step {
   const message = `The operation took longer than ${timeoutMs} ms.`;
@@ -18,7 +18,7 @@ export function limitTime(timeoutMs: number): Step {
   const withTimeout = (call: Call, execution: Promise<ExecutionResult>): Promise<ExecutionResult> =>
     new Promise((resolve, reject) => {
       const { root, context } = call;
-      // An operation with a new document has already waited in the queue.
+      // An operation with a new document may already have waited in the queue.
       const passedMs = root === undefined ? performance.now() - context.arrivedAt : 0;
       const timer = setTimeout(
         () => resolve({ errors: [toExecutionError(errorOf(call))] }),

@@ -6,7 +6,6 @@ import type { Reads } from '../../tables/reads.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Call, Step } from './call.ts';
 
-/** A result with an error that another server might not return. */
 class FailedResult extends Error {
   readonly result: ExecutionResult;
 
@@ -38,7 +37,7 @@ async function addPosition({ context }: Call, reads: Reads, log: Log): Promise<v
 }
 
 /**
- * Executes queries on a replica. If that server fails, the whole query is executed on another server, so all parts of a
+ * Executes queries on a replica. If the replica fails, the whole query is executed on another server, so all parts of a
  * result come from one server. Mutations use the primary. Their responses contain a log position, which clients can
  * send with later requests to read what was written.
  */

@@ -20,7 +20,6 @@ const numberOf = perObject(() => {
   return numbers;
 });
 
-/** The result that a stream needs. */
 interface ResultRequest {
   readonly root: object;
   /** The variables as JSON. */
@@ -56,7 +55,7 @@ export function shareResults(
     const enqueue = call.estimate.cost > MAX_CHEAP ? costly : cheap;
     let isMade = false;
     const recipient: Recipient = {
-      // This is also true once the result has timed out.
+      // `isMade` is also true once the result has timed out.
       get destroyed() {
         return isMade || streams.destroyed;
       },
@@ -85,7 +84,7 @@ export function shareResults(
     const made = recent.get(key);
     if (made) return made;
     const known = pending.get(key);
-    // If all of its streams have ended, an execution returns no result.
+    // An execution returns no result if all of its streams have ended.
     if (known && !known.streams.destroyed) {
       known.streams.add(stream);
       return known.result;

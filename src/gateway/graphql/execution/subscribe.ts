@@ -24,7 +24,7 @@ async function findSource({ schema, operation, variables, context }: Call): Prom
       contextValue: context,
     });
   } catch (error) {
-    // graphql-js assumes that there is a root field.
+    // graphql-js throws a TypeError if the subscription selects no root field.
     const selectsNothing = error instanceof TypeError;
     throw selectsNothing ? new GatewayError('BAD_REQUEST', NO_FIELD, error) : error;
   }
@@ -43,8 +43,8 @@ export function createSubscribe(
   return async (call: Call) => {
     const { operation, context } = call;
     const stream = streams.open(context, call.estimate.cost);
-    // From here on, only the cursor can be rejected. Other requests for the document wait until it is cached, but not
-    // for the database.
+    // From here on, only the cursor can be rejected. The document is cached before the database is read, because other
+    // requests for the same document wait until it is cached.
     documents.add(operation.document, context.caller);
     const inStream = { ...call, context: { ...context, stream } };
     let source: Source = {};

@@ -12,9 +12,7 @@ import type { RequestContext } from '../execution/call.ts';
 import type { Manifest } from '../manifest.ts';
 import type { DocumentParams } from '../params.ts';
 
-/**
- * Returns the parameters with the text instead of the id, because Yoga rejects parameters that it does not recognise.
- */
+/** Returns the parameters with the text instead of the id, because Yoga rejects parameters that it does not know. */
 const withText = (
   { documentId: _documentId, ...others }: DocumentParams,
   query: string,
@@ -47,7 +45,7 @@ export function useDocuments(
 ): Plugin<RequestContext, RequestContext> {
   const findText = createFindText(documents, manifest, config.documents);
   // Promises that resolve when a slot ends, by caller and text. Further requests for the same document wait for the
-  // first one.
+  // first request's slot.
   const turns = new Map<string, Promise<void>>();
   return {
     onParams: ({ params: sent, setParams, context, paramsHandler: run, setParamsHandler }) => {
@@ -65,7 +63,7 @@ export function useDocuments(
           key,
           () => {
             if (recipient.destroyed) throw new RecipientGone();
-            // Wrapped in an object, because the slot ends before the operation does.
+            // Wrapped in an object, so that the slot does not wait for the result's promise.
             return { result: run(request) };
           },
           arrivedAt,

@@ -9,7 +9,7 @@ import type { Variables } from '../analysis/field-cost.ts';
 import type { Operation } from '../analysis/operation.ts';
 import type { Call, Execute, RequestContext, Subscribe } from '../execution/call.ts';
 
-// No input in the schema is nested more deeply. Without a limit, scalars would recurse into any value.
+// No input in the schema is nested more deeply. Without a limit, scalars would recurse into values of any depth.
 const MAX_INPUT_DEPTH = 10;
 
 const tooLarge = (message: string): Issue => ({ path: [], message });
@@ -21,9 +21,7 @@ const tooLarge = (message: string): Issue => ({ path: [], message });
 const maxSizeOf = (value: object, depth: number): number =>
   depth === 1 && Array.isArray(value) && typeof value[0] === 'object' ? MAX_LINES : MAX_LIST_SIZE;
 
-/**
- * Finds a value in a variable that is too large. Each variable is checked only once, although many fields can use it.
- */
+/** Finds a value in a variable that is too large. Each variable is checked once, although many fields can use it. */
 function findLargeValue(value: unknown, depth: number, limits: Limits): Issue | undefined {
   const { maxTextLength } = limits;
   if (typeof value === 'string') {
@@ -47,8 +45,8 @@ function findLargeValue(value: unknown, depth: number, limits: Limits): Issue | 
 }
 
 /**
- * Returns the variables that the operation declares. Others have no effect (GraphQL §6.1.2), and their number is
- * limited only by the size of the body.
+ * Returns the variables that the operation declares. Other variables have no effect (GraphQL §6.1.2), and their number
+ * is limited only by the size of the body.
  * @throws InvalidInput if a variable is too large
  */
 function takeDeclared({ node }: Operation, variables: Variables, limits: Limits): Variables {
@@ -83,7 +81,6 @@ function toCall(
   };
 }
 
-/** Executes operations and starts subscriptions with these functions. */
 export const useExecute = (
   execute: Execute,
   subscribe: Subscribe,

@@ -77,7 +77,7 @@ export interface CompiledQuery {
 // Larger queries would take too long to compile.
 const MAX_FIELDS = 500;
 // PostgreSQL plans all joins of a statement together. A hundred relations took several seconds and 775 MB of memory.
-// PGlite, which does not cache plans, took up to 230 ms for eighteen.
+// PGlite, which does not cache plans, took up to 230 ms for eighteen relations.
 const MAX_RELATIONS = 10;
 // The limit for a statement that is planned for each execution. Longer statements take more time to parse and plan than
 // the loaders' statements; 2,000 characters take about a millisecond.
@@ -144,7 +144,6 @@ function writeStatement(selection: Selection, prepared: readonly PreparedSlot[])
   return { text, planning, load, isShared };
 }
 
-/** Creates the function that prepares the statement of a selection. */
 function createPrepare(selection: Selection, id: string): CompiledQuery['prepare'] {
   if (selection.slots.length === 0) {
     const constant = { json: selection.write([]).map(String).join('') };

@@ -19,7 +19,6 @@ export function writeRows(
   return `(select *, row_number() over (order by ${order}) as number, count(*) over () as total from ${rows(size + 1)} as page)`;
 }
 
-/** Writes the rows of a page as a JSON list. */
 export function writeList(
   json: readonly Part[],
   { size, order }: Window,
@@ -36,7 +35,6 @@ export const writeCursor = ({ cursor }: Window): readonly Part[] => [
   '"',
 ];
 
-/** Returns SQL for each field of `pageInfo`. */
 export function writePageInfo(window: Window): Readonly<Record<string, string>> {
   const { size, backwards, hasAfter, hasBefore } = window;
   // The SQL always contains an aggregate, so that the page is one row. A row beyond the page is read only in the

@@ -93,8 +93,8 @@ const readRow = (
     }
     if (sql.kind === 'row') throw new Unsupported();
     const { name } = getNamedType(field.type);
-    // The same text as toNodeId returns, because for letters, digits and `_`, base64 and base64url differ only in the
-    // padding.
+    // This is the text that toNodeId returns, because for letters, digits and `_`, base64 and base64url differ only in
+    // the padding.
     return ({ alias }) => [
       '"',
       { sql: `rtrim(encode(('${name}_' || ${alias}.${table.id.column})::bytea, 'base64'), '=')` },

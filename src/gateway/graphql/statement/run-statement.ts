@@ -19,7 +19,6 @@ const REMEMBERED = 0.95;
 
 const keyOf = (values: Values): string => JSON.stringify(values.map(String));
 
-/** Returns the data in a row that the statement returned. */
 function jsonOf(row: Row | undefined): string {
   if (!row?.json) throw new Error('A compiled query returned no data.');
   return row.json;
@@ -28,17 +27,17 @@ function jsonOf(row: Row | undefined): string {
 /**
  * Creates the function that runs a statement for one request and returns the data as JSON. Requests in the same tick
  * whose statements differ only in ids and strings share a statement, which saves both PostgreSQL and the gateway a
- * round trip for each. Equal requests are sent only once.
+ * round trip for each request. Equal requests are sent only once.
  */
 export function createRunStatement({ db, observeBatch }: DataSource) {
   const share = shareInTurn<DataLoader<Values, string, string>>();
-  // The longest time of a statement per request, decaying slowly.
+  // The longest time per request of each statement, decaying slowly.
   const msPerRequest = new WeakMap<StatementText, number>();
 
   /** Returns how many requests can share a statement without waiting long for each other. */
   const maxSharedOf = (statement: StatementText): number => {
     if (!statement.isShared) return 1;
-    // The time of the first count or search is unknown.
+    // Until a count or search has run, its time is unknown.
     const ms = msPerRequest.get(statement) ?? (statement.load === 'heavy' ? MAX_SHARED_MS : 0);
     return Math.max(1, Math.min(MAX_SHARED, Math.floor(MAX_SHARED_MS / ms)));
   };

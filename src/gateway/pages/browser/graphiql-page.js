@@ -27,7 +27,7 @@ const storage = {
   },
 };
 
-/** Reads the tabs of the last visit; undefined if the browser has stored none. */
+/** Reads the tabs of the last visit; undefined if they can't be read. */
 function readTabs() {
   try {
     return JSON.parse(localStorage.getItem('graphiql:tabState')) ?? { tabs: [] };
@@ -125,7 +125,7 @@ function mend() {
 }
 
 let link = readLink(location.search);
-// GraphiQL would open the request as well, and would open it again on reload.
+// Without this, GraphiQL would open the request as well, and would open it again on reload.
 history.replaceState(null, '', location.pathname);
 
 /** Opens the request from the page's URL, once there is an editor. */

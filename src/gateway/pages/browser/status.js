@@ -9,8 +9,8 @@ const $ = (id) => document.querySelector(`#${id}`);
 let timer;
 let isUpdating = false;
 /**
- * Whether the page is waiting for a token: it has no token yet, or the last one was rejected. Until then, it sends no
- * requests.
+ * Whether the page is waiting for a token: it has no token yet, or the last one was rejected. While the page waits, it
+ * sends no requests.
  */
 let isRejected = $('token') !== null;
 
