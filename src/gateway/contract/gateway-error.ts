@@ -40,7 +40,7 @@ interface ErrorKind {
   readonly description: string;
 }
 
-/** An error for the caller, with a message that is safe to return. Any other error is a bug. */
+/** An error for the caller, with a message that is safe to return. */
 export class GatewayError extends Error {
   readonly code: string;
   readonly status: number;

@@ -135,7 +135,7 @@ export class PostgresServer implements TransactionRunner {
 
   async transaction<Result>(work: (runner: Runner) => Promise<Result>): Promise<Result> {
     const client = await this.#connect();
-    // Nothing is written before COMMIT.
+    // If the connection is lost before COMMIT, nothing is written.
     let writes = false;
     let failure: unknown;
     try {

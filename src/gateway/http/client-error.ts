@@ -13,7 +13,7 @@ const ERROR_CODES: Record<string, ErrorCode> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT',
 };
 
-/** Writes an error response for data that node:http does not turn into a request. */
+/** Writes an error response to data for which node:http emits no `request` event. */
 function writeError(error: GatewayError, socket: Duplex, log: Log): void {
   if (!socket.writable) return void socket.destroy();
   const requestId = randomUUID();
@@ -42,7 +42,7 @@ function writeError(error: GatewayError, socket: Duplex, log: Log): void {
 const canWriteError = (last?: ServerResponse): boolean =>
   !last || (last.req.complete ? last.writableFinished : last.socket !== null && !last.headersSent);
 
-/** Handles data that node:http does not turn into a request. */
+/** Handles data for which node:http emits no `request` event. */
 export type ClientErrors = ReturnType<typeof createClientErrors>;
 
 export const createClientErrors = ({ lastOf }: Turns, log: Log) => ({

@@ -65,8 +65,8 @@ export const linkToGuide = (site: Site, name: string, text: string): string =>
   hasGuide(site) ? `<a href="/guide/${name}">${text}</a>` : text;
 
 /**
- * Renders the header of a page: the name, an optional menu, and the links to all visible pages. `path` is the path of
- * the page.
+ * Renders the header of a page: the name, an optional menu, and the links to all pages that this gateway serves. `path`
+ * is the path of the page.
  */
 export const renderHeader = (site: Site, path: string, menu = ''): string => {
   const { store } = site;

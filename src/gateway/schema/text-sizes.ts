@@ -24,7 +24,7 @@ const BYTES_PER_CHARACTER = 6;
 const QUOTES_BYTES = 2;
 // The size of the sort field's name and an id.
 const POSITION_BYTES = 100;
-// More than PostgreSQL can store, so each response with such a string is measured.
+// About the most that PostgreSQL can store. So each response with such a string is measured.
 const UNLIMITED = 1_000_000_000;
 
 /**

@@ -41,7 +41,7 @@ const isGetOrHead = ({ method }: IncomingMessage): boolean => method === 'GET' |
 const PAGE = 'text/html';
 const GRAPHQL_TYPES_WITH_PAGE = [...GRAPHQL_TYPES, PAGE] as const;
 
-/** Returns the response of the matching route, otherwise the "not found" page. @throws GatewayError */
+/** Returns the response of the matching route or, for browsers, the "not found" page. @throws GatewayError */
 async function callRoute(
   request: IncomingMessage,
   search: string,

@@ -87,8 +87,8 @@ interface UpdateLine<Row> {
 }
 
 /**
- * Returns the UPDATE of several rows, all or nothing. A result row is null if no row has the line's id. Rows are locked
- * in the order of their ids, so concurrent updates do not deadlock.
+ * Returns the UPDATE of several rows. If a line's id does not exist, `exists` is false in its result row, and nothing
+ * changes. Rows are locked in the order of their ids, so concurrent updates do not deadlock.
  */
 function updateLines<Row>(table: StoredTable<Row>, lines: readonly UpdateLine<Row>[]): Sql {
   const fields = Object.values<Field>(table.fields).filter(({ name }) =>

@@ -13,12 +13,13 @@ import type { WatchedServer } from './watch.ts';
 const MAX_WAIT_MS = 100;
 const CHECK_INTERVAL_MS = 5;
 
-/** How many times a read is attempted if servers fail. The last attempt is on the primary. */
+/** How many times a read is attempted if servers fail. The last attempt is on the primary, if there is one. */
 export const MAX_ATTEMPTS = 3;
 
 const MAX_POSITION_MS = 1000;
 
-// A failover may lose log that is not flushed. Without synchronous_commit, that can include the caller's own write.
+// A failover can lose log that is not flushed, so the position covers only the flushed log. Without synchronous_commit,
+// it covers all log, because the caller's own write might not be flushed yet.
 const POSITION_SQL = `SELECT pg_wal_lsn_diff(
   CASE current_setting('synchronous_commit')
     WHEN 'off' THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END,
@@ -30,7 +31,7 @@ const usageOf = (server: WatchedServer): number => {
 };
 
 /**
- * Returns the least used replica, or a random replica if several are equally used. So only a few requests wait for a
+ * Returns the least used replica, or a random replica if all are equally used. So only a few requests wait for a
  * replica that has stopped responding, until a check notices.
  */
 function leastUsed(replicas: readonly WatchedServer[]): WatchedServer | undefined {
@@ -140,7 +141,7 @@ export class Replicas {
     }
   }
 
-  /** Checks the replicas after a few milliseconds, and resolves after the first response. */
+  /** Checks the replicas after 5 ms. Resolves after the first response, at the latest 5 ms later. */
   async #checkSoon(): Promise<void> {
     await sleep(CHECK_INTERVAL_MS);
     const checks = [...this.#usable].map((replica) => replica.check());

@@ -53,7 +53,7 @@ const isError = (type: GraphQLCompositeType): boolean =>
   type.name === 'Error' ||
   ('getInterfaces' in type && type.getInterfaces().some(({ name }) => name === 'Error'));
 
-/** Whether the value of a field comes from the row itself. */
+/** Whether the resolver of a field computes the value from data that it already has. */
 function isOwn({ type, extensions }: GraphQLField<unknown, unknown>): boolean {
   const { ofOtherRow, sql, pothosExposedField } = extensions;
   if (ofOtherRow === false) return true;

@@ -21,7 +21,7 @@ const COMPILE_AT_EXECUTION = 3;
 // After a query's statement has failed, the query is compiled again only after this many more executions.
 const EXECUTIONS_AFTER_FAILURE = 100;
 
-/** How often a query was executed, and its compiled form if it was compiled. */
+/** The number of a query's executions, negative after a failure, and the query's compiled form. */
 interface QueryState {
   executions: number;
   compiled: CompiledQuery | undefined;

@@ -69,7 +69,7 @@ async function load() {
   for (const [cursor, item] of before) if (!items.has(cursor)) item.remove();
   note.textContent =
     changes.length === 0 ? 'There are no changes yet. New changes will appear here.' : '';
-  // Screen readers skip the initial items.
+  // This is set only now, so that screen readers skip the initial items.
   list.ariaLive = 'polite';
 }
 
