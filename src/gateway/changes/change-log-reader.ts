@@ -41,7 +41,7 @@ export interface Follower {
   readonly end: (error: Error) => void;
 }
 
-/** Called after each read, with its changes and the number of further changes that this release does not support. */
+/** Called after each read that found changes, with the changes that this release supports and the number of others. */
 export type Observe = (changes: readonly Change[], unknown: number) => void;
 
 /**

@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts';
 
 /** Settings that a pooler tracks for each client. */
 const TRACKED: Readonly<Record<string, string>> = {
-  // In other formats, a date is ambiguous: 03/12/2026 could be in March or in December.
+  // In some other formats, a date is ambiguous: 03/12/2026 could be in March or in December.
   DateStyle: 'ISO, MDY',
   TimeZone: 'UTC',
   client_encoding: 'UTF8',

@@ -41,7 +41,7 @@ export async function renderGraphiql(site: Site): Promise<Asset> {
   const options = {
     title: store.title,
     defaultTabs: examples.slice(0, 1).map((query) => ({ query })),
-    // With introspection off, GraphiQL would send its query anyway, and show the error as documentation.
+    // With introspection off, GraphiQL would send the introspection query anyway, and show the error as documentation.
     ...(config.introspection ? {} : { schema: null, referencePlugin: null }),
     defaultEditorToolsVisibility: false,
     // Headers can contain a token.

@@ -13,7 +13,7 @@ import { IDEMPOTENCY_KEY } from './mutations.ts';
 import { NODE_ID, toNodeId } from './nodes.ts';
 import { rowByArgument } from './rows.ts';
 
-// The change log contains a row's strings before and after the change. Recording a string of 255 characters (a
+// The change log contains a row's strings before and after the change. Recording a string of 255 characters (up to a
 // kilobyte) takes PostgreSQL as long as reading ten row fields.
 const TEXT_COST = 20;
 

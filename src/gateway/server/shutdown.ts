@@ -11,7 +11,7 @@ const CHECK_INTERVAL_MS = 50;
 const MAX_UNUSED_CHECKS = 20;
 // A steady stream of new connections must not prevent the shutdown.
 const MAX_ACCEPT_MS = 2000;
-// If a tick is shorter, nothing else ran in it.
+// If a tick is shorter than this, nothing else ran in it.
 const MAX_IDLE_TURN_MS = 0.3;
 
 const ignore = (): void => {};
@@ -58,10 +58,10 @@ interface RunningServer {
 }
 
 /**
- * Shuts down a server without aborting responses. For `stopDelayMs`, /ready reports the shutdown, so that load
- * balancers stop sending requests, and each response closes its connection. After that, no connection is accepted,
- * subscriptions end, and open requests have `stopTimeoutMs` to complete. A connection on which nothing has arrived is
- * closed after a second.
+ * Shuts down a server. For `stopDelayMs`, /ready reports the shutdown, so that load balancers stop sending requests,
+ * and each response closes its connection. After that, no connection is accepted, subscriptions end, and open requests
+ * have `stopTimeoutMs` to complete before they are aborted. A connection on which nothing has arrived is closed after a
+ * second.
  */
 export async function shutDown(
   { server, sockets, endStreams, shutdown }: RunningServer,

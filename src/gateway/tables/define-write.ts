@@ -21,8 +21,8 @@ interface Write<Shape extends z.ZodRawShape, Result> {
   /** The rules of the arguments, except the idempotency key, which all mutations take. */
   readonly args: Shape;
   /**
-   * Returns the arguments that a retry must repeat; all of them by default. Earlier releases stored their digest, so
-   * they must not change.
+   * Returns the arguments that a retry must repeat; all of them by default. Earlier releases stored the digest of these
+   * arguments, so the selection must not change.
    */
   readonly digested?: (args: Arguments<Shape>) => unknown;
   /**

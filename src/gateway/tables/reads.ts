@@ -21,7 +21,7 @@ export interface Reads {
   readonly readPosition: Replicas['readPosition'];
 }
 
-/** Returns an error and its causes. */
+/** Returns an error and its cause, if any. */
 const causesOf = (error: unknown): unknown[] =>
   error instanceof Error ? [error, error.cause] : [error];
 

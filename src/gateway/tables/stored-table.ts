@@ -85,12 +85,9 @@ export interface StoredTable<Row> extends Table<Row> {
   readonly all: Sql;
   /** The table under an alias, for a SELECT that also selects columns of other tables. */
   readonly as: (alias: string) => Aliased<Row>;
-  /** Returns the INSERT of a row, which returns the row. Undefined fields get their defaults. */
+  /** Returns an INSERT that returns the new row. Undefined fields get their defaults. */
   readonly insert: (row: Partial<Row>) => Sql;
-  /**
-   * Returns the UPDATE of a row, which returns the row. Undefined fields keep their values; at least one field must be
-   * defined.
-   */
+  /** Returns an UPDATE that returns the row. Undefined fields keep their values; at least one field must be defined. */
   readonly update: (id: bigint, row: Partial<Row>) => Sql;
   /** Reads a row of the change log. Columns that did not exist yet get their defaults. */
   readonly fromRecorded: (row: RecordedRow) => Row;

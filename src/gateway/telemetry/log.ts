@@ -55,8 +55,8 @@ const output = new sonicBoom.SonicBoom({
 output.on('drop', () => {
   lost += 1;
 });
-// The lines stay buffered. The timer is unreferenced, so that a program with nothing else to do can exit. The lines are
-// flushed on exit.
+// After an error, the lines stay buffered. The timer is unreferenced, so that a program with nothing else to do can
+// exit. The lines are flushed on exit.
 output.on('error', () => {
   retry ??= setTimeout(() => {
     retry = undefined;
