@@ -74,7 +74,7 @@ describeInChromium((chromium) => {
     });
   });
 
-  describe('GraphiQL on a phone, with many tabs', () => {
+  describe('GraphiQL with many tabs', () => {
     const query = 'query Old { __typename }';
     const rest = { query, variables: null, headers: null, operationName: 'Old' };
     const tabs = Array.from({ length: 12 }, (_, index) => ({
@@ -105,7 +105,7 @@ describeInChromium((chromium) => {
       await executeButton(page).waitFor();
     });
 
-    it("opens a linked operation in a new tab, which is visible and has the operation's name", async () => {
+    it("opens a linked operation in a new tab, which is visible on a phone and has the operation's name", async () => {
       const tab = page.locator('.graphiql-tab-active');
       await expect.poll(() => tab.textContent()).toContain('Linked');
       expect(await page.locator('.graphiql-tab').count()).toBe(13);
@@ -121,7 +121,7 @@ describeInChromium((chromium) => {
       expect(bodies.filter((body) => body.includes('Linked'))).toHaveLength(1);
     });
 
-    it('shows the result below the query', async () => {
+    it('shows the result below the query on a phone', async () => {
       await expectShown(page.getByText('"PetNotFound"'));
       await expectFits(page);
       const answer = await page.locator('.graphiql-response').boundingBox();
@@ -139,7 +139,7 @@ describeInChromium((chromium) => {
       expect(await storedText()).not.toContain('typed-secret');
     });
 
-    it("passes axe's accessibility checks in dark mode, with a result and the open menu of examples", async () => {
+    it("passes axe's accessibility checks on a desktop screen in dark mode, with a result and the open menu of examples", async () => {
       await page.setViewportSize(DESKTOP);
       await toggleExamples(page);
       await expectAccessible(page);

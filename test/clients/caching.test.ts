@@ -81,7 +81,7 @@ describe.each([
     expect(watched.methods).toHaveLength(3);
   });
 
-  it("returns a mutation's error as data, next to the pet's status", async () => {
+  it('returns the changed pet or the error of a mutation as data', async () => {
     const id = await makePet(gateway);
     const update = async (input: object): Promise<Data> =>
       (await client.mutate(UPDATE_PET, { id, input })).data.updatePet;

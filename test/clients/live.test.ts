@@ -225,7 +225,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
       expect(errors).toEqual([]);
     });
 
-    it('continue at another gateway when their gateway shuts down', async () => {
+    it('continue on another gateway when their gateway shuts down', async () => {
       const id = await makePet(gateway);
       const { length } = await readRecord();
       const leaving = await startOther({ STOP_DELAY_MS: '0' });

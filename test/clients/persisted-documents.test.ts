@@ -72,9 +72,9 @@ const connectApollo = ({ url }: Gateway, options: PersistedOptions) =>
 
 describe('Apollo Client', () => {
   it.each([
-    [false, 'POST'],
-    [true, 'GET'],
-  ])('sends a query once, and after that only its hash (GET: %s)', async (isGet, method) => {
+    ['POST', false],
+    ['GET', true],
+  ])('sends the text of a query once, and then only its hash, with %s', async (method, isGet) => {
     const id = await makePet(automatic, { name: 'Cleo' });
     const query = gql(PET.replace('Pet', `Pet${method}`));
     const options = { sha256: hashOf, useGETForHashedQueries: isGet };
@@ -108,9 +108,9 @@ const connectUrql = ({ url }: Gateway, options?: Parameters<typeof persistedExch
 
 describe('urql', () => {
   it.each([
-    [false, 'POST'],
-    [true, 'GET'],
-  ])('sends a query once, and after that only its hash (GET: %s)', async (isGet, method) => {
+    ['POST', false],
+    ['GET', true],
+  ])('sends the text of a query once, and then only its hash, with %s', async (method, isGet) => {
     const id = await makePet(automatic, { name: 'Cleo' });
     const query = PET.replace('Pet', `Urql${method}`);
     const client = connectUrql(automatic, { preferGetForPersistedQueries: isGet });

@@ -198,18 +198,18 @@ const ACCESS: Fault[] = [
     test: ['test/gateway/tokens.test.ts', 'although it was accepted before'],
   },
   {
-    name: 'with AUTH_READ=open, a caller with a token may not read',
+    name: 'with AUTH_READ=open, a caller with a token cannot read',
     file: 'src/gateway/auth/caller.ts',
     text: 'new Set([...publicScopes, ...scopes])',
     replacement: 'new Set(scopes)',
-    test: ['test/gateway/scopes.test.ts', 'needs no token with AUTH_READ=open'],
+    test: ['test/gateway/scopes.test.ts', 'does not require the scope read with AUTH_READ=open'],
   },
   {
     name: "a caller that may only place orders can read other data through an order's result",
     file: 'src/gateway/graphql/plugins/use-documents.ts',
     text: 'if (operation && usageOf(schema, operation).reads)',
     replacement: "if (operation?.node.operation === 'query')",
-    test: ['test/gateway/scopes.test.ts', 'needs the scope read to select'],
+    test: ['test/gateway/scopes.test.ts', 'requires the scope read to select'],
   },
   {
     name: 'a caller that may only place orders can change the stock',
@@ -258,7 +258,7 @@ const LIMITS: Fault[] = [
     file: 'src/gateway/graphql/execution/limit-cost.ts',
     text: 'estimate.bytes > maxResponseBytes && operation.node.operation !== QUERY',
     replacement: 'estimate.bytes > maxResponseBytes && operation.node.operation === SUBSCRIPTION',
-    test: ['test/store/response-size.test.ts', 'for a mutation before it is executed'],
+    test: ['test/store/response-size.test.ts', 'is estimated before a mutation is executed'],
   },
 ];
 
@@ -352,7 +352,7 @@ const STATEMENT: Fault[] = [
     file: 'src/gateway/graphql/statement/page-sql.ts',
     text: 'const last = `least(total, ${size})`;',
     replacement: 'const last = `${size}`;',
-    test: ['test/store/both/order.test.ts', 'is null if it is infinity'],
+    test: ['test/store/both/order.test.ts', 'is returned as null: infinity'],
   },
 ];
 

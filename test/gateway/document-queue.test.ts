@@ -167,7 +167,7 @@ describe('the time limit of an operation', () => {
     expect(errors).toMatchObject([{ originalError: { code: 'SERVICE_UNAVAILABLE' } }]);
   });
 
-  it('starts with each change if the operation is a subscription', async () => {
+  it('starts again with each change if the operation is a subscription', async () => {
     const result = { data: {} };
     const later = new Promise<typeof result>((resolve) => void setTimeout(resolve, 20, result));
     const execute = limitTime(MINUTE_MS)(() => later);

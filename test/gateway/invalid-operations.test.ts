@@ -44,7 +44,7 @@ describe('a document that cannot be executed', () => {
     ['names an unknown field', '{ dragons { id } }'],
     ['spreads a fragment within itself', '{ ...a } fragment a on Query { ...a }'],
     ['subscribes to a field of Query', 'subscription { pets }'],
-    ['uses an alias in introspection', '{ __schema { a: types { name } b: types { name } } }'],
+    ['uses an alias inside __schema', '{ __schema { a: types { name } b: types { name } } }'],
     ['uses a variable of the wrong type', 'query ($id: [ID!]!) { pet(id: $id) { id } }'],
   ])('is rejected with GRAPHQL_VALIDATION_FAILED if it %s', (_what, query) =>
     expectCode(query, 'GRAPHQL_VALIDATION_FAILED'),

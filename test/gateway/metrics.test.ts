@@ -145,7 +145,7 @@ it('the metrics keep a hundred caller names, and evict the least recently used n
 
 const OPERATION = 'graphql_operation_duration_seconds_count';
 it.each(['scope', 'open'])(
-  'with AUTH=jwt, the metrics ignore the names that callers without a token send: AUTH_READ=%s',
+  'with AUTH=jwt and AUTH_READ=%s, the metrics ignore the names that callers without a token send',
   async (read) => {
     const guarded = await startGateway({ ...AUTH_BY_SECRET, AUTH_READ: read }, openThatOf(first));
     for (let index = 0; index < 120; index += 1) {

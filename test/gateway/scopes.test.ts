@@ -145,7 +145,7 @@ describe('a mutation', () => {
     expect((await post(open, query)).data[name]).toMatchObject({ code });
   });
 
-  it('is executed if its scope is granted, even next to a mutation whose scope is not granted', async () => {
+  it('is executed if its scope is granted, even if the operation has another mutation, whose scope is not granted', async () => {
     const query = `mutation {
       first: updateInventory(petId: "${petId}", input: { quantity: 40 }) { ... on InventoryItem { quantity } }
       second: deletePet(id: "${petId}") { ... on Error { code } } }`;
@@ -168,7 +168,7 @@ const toOrder = (selection: string): string =>
 const READING: [what: string, query: string][] = [
   ['a pet', '{ pet(id: "1") { name } }'],
   ['only a count', '{ orders { totalCount } }'],
-  ['a field next to __typename', '{ __typename categories { totalCount } }'],
+  ['a field in addition to __typename', '{ __typename categories { totalCount } }'],
   ['a field in a fragment', 'query { ...A } fragment A on Query { inventory { totalCount } }'],
   ['a field that is skipped', '{ __typename pets @skip(if: true) { totalCount } }'],
   ['the pet of the order it places', toOrder('... on Order { pet { name } }')],
@@ -209,7 +209,7 @@ const NOT_READING: [what: string, query: string][] = [
 ];
 
 describe('an operation', () => {
-  it.each(READING)('needs the scope read to select %s', async (_what, query) => {
+  it.each(READING)('requires the scope read to select %s', async (_what, query) => {
     const writing = SCOPES.filter((scope) => scope !== 'read');
     expect(await post(gateway, query)).toEqual(TOKEN);
     expect(await post(gateway, query, await withScopes(...writing))).toEqual(READ);
@@ -218,15 +218,18 @@ describe('an operation', () => {
     expect(answer.errors).toBeUndefined();
   });
 
-  it.each(READING)('needs no token with AUTH_READ=open to select %s', async (_what, query) => {
-    for (const headers of [{}, await withScopes('metrics')]) {
-      const { status, errors } = await post(readable, query, headers);
-      expect({ status, errors }).toEqual({ status: 200, errors: undefined });
-    }
-    expect((await post(readable, query, bearing('x'))).status).toBe(401);
-  });
+  it.each(READING)(
+    'does not require the scope read with AUTH_READ=open to select %s',
+    async (_what, query) => {
+      for (const headers of [{}, await withScopes('metrics')]) {
+        const { status, errors } = await post(readable, query, headers);
+        expect({ status, errors }).toEqual({ status: 200, errors: undefined });
+      }
+      expect((await post(readable, query, bearing('x'))).status).toBe(401);
+    },
+  );
 
-  it.each(NOT_READING)('needs no token to select %s', async (_what, query) => {
+  it.each(NOT_READING)('does not require the scope read to select %s', async (_what, query) => {
     const { status, errors } = await post(gateway, query);
     expect({ status, errors }).toEqual({ status: 200, errors: undefined });
   });
@@ -288,7 +291,7 @@ describe('without a token, the gateway', () => {
     '/openapi.json',
     '/schema.graphql',
     '/graphql',
-  ])('returns 200 for %s', async (path) => {
+  ])('returns 200 to a browser for %s', async (path) => {
     const { Accept } = BROWSER;
     expect((await gateway.rest(path, { headers: { Accept } })).status).toBe(200);
     // Proxies may send credentials that are not for the gateway.

@@ -48,7 +48,7 @@ const named = (name: string): object => ({ categoryChanged: { after: { name } } 
 
 describe('Server-Sent Events', () => {
   it.each(['POST', 'GET'] as const)(
-    'return each change to a subscription sent with %s',
+    'deliver each change if the subscription was sent with %s',
     async (method) => {
       const stream = await open(gateway, NAMES, { method });
       const { status, headers } = stream.response;

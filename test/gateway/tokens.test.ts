@@ -16,9 +16,9 @@ import {
   startKeyServer,
 } from '../support/tokens.ts';
 
-/** Accepts tokens that are signed with a secret. */
+/** Verifies tokens with a secret. */
 let bySecret: Gateway;
-/** Accepts tokens that are signed with a key that a server publishes. */
+/** Verifies tokens with public keys that a server publishes. */
 let byKeys: Gateway;
 let keyServer: KeyServer;
 let elliptic: SigningKey;

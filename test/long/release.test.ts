@@ -46,7 +46,7 @@ describe('npm run release', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('commits and tags the version, and leaves no uncommitted changes', () => {
+  it('commits and tags the new version, and leaves no uncommitted changes', () => {
     expect(git('describe', '--exact-match')).toBe(`v${version}`);
     expect(git('log', '-1', '--format=%s')).toBe(`release: ${version}`);
     expect(git('status', '--porcelain')).toBe('');
@@ -58,14 +58,14 @@ describe('npm run release', () => {
     );
   });
 
-  it('updates the version everywhere it appears', () => {
+  it('updates the version number everywhere it appears', () => {
     expect(readJson('package.json')).toMatchObject({ version });
     expect(readJson('package-lock.json')).toMatchObject({ version, packages: { '': { version } } });
     const images = [...read('deploy/kubernetes.yaml').matchAll(/image: pet-store-gateway:(.*)/g)];
     expect(new Set(images.map(([, tag]) => tag))).toEqual(new Set([version]));
   });
 
-  it('stores the contract and the statements of the version', () => {
+  it('writes the OpenAPI document, the GraphQL schema and the SQL statements of the new version to test/released', () => {
     expect(readJson('test/released/openapi.json')).toMatchObject({ info: { version: '1.0.0' } });
     expect(read('test/released/schema.graphql')).toBe(read('schema.graphql'));
     const statements = readJson('test/released/statements.json') as { sql: string }[];

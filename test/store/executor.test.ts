@@ -131,7 +131,7 @@ const leniently = (strict: GraphQLSchema): GraphQLSchema =>
         type: getNullableType(type),
         resolve: async (...args) => {
           const value: unknown = await resolve(...args);
-          if (value == null) throw new Error('A field that may not be null is null.');
+          if (value == null) throw new Error('A non-null field is null.');
           return value;
         },
       };

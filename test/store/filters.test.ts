@@ -313,7 +313,7 @@ beforeAll(async () => {
 
 describe('filtering a list', () => {
   it.each(CASES)(
-    'the list of $name contains the rows that match $filter, once and in order, and their count',
+    'returns the rows of $name that match $filter, once and in order, and their count',
     async ({ list, filter, keep }) => {
       const kept = ROWS.filter((row) => list.keep(row) && keep(row));
       for (const [field, direction, size] of waysFor(list, filter)) {
@@ -325,7 +325,7 @@ describe('filtering a list', () => {
     },
   );
 
-  it("a nested list contains each parent's rows, and their count", async () => {
+  it('returns in each nested list only the matching rows of its parent, and their count', async () => {
     const fields = `nodes { id list: pets(filter: { inStock: true, ids: [2, 3, 4, 5, 9, 10] }) { totalCount nodes { id } } }`;
     const data = await gateway.data(`{ categories(first: 2) { ${fields} } }`);
     expect(data.categories.nodes).toEqual([

@@ -55,7 +55,7 @@ describe('the size of a GraphQL response', () => {
       'many cursors',
       `{ categories(orderBy: { field: NAME }) { edges { ${repeat(30, (i) => `a${i}: cursor`)} } } }`,
     ],
-  ])('is limited: %s', async (_what, query) => {
+  ])('cannot exceed the limit: %s', async (_what, query) => {
     // The third time, the query is compiled.
     for (let time = 1; time <= 3; time += 1) {
       const response = await post(gateway, { query });
@@ -73,7 +73,7 @@ describe('the size of a GraphQL response', () => {
     expect(category.a83).toBe('short');
   });
 
-  it('is limited for a mutation before it is executed, so that nothing is written', async () => {
+  it('is estimated before a mutation is executed, so that a mutation whose response could be too large writes nothing', async () => {
     const order = `placeOrder(input: { petId: 1, quantity: 1 }) { ... on Order { pet { category { ${repeat(84, (i) => `a${i}: description`)} } } } }`;
     const before = await gateway.data('{ inventoryItem(petId: 1) { quantity } }');
     const { errors } = await gateway.graphql(`mutation { ${order} }`);

@@ -20,7 +20,7 @@ export type DatabaseKind = 'PGlite' | 'PostgreSQL';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The databases of this project. */
+    /** The databases of the current Vitest project. */
     databases: DatabaseKind[];
     /** The file with a dump of a migrated, empty PGlite, which tests restore. */
     emptyPglite: string;
@@ -32,7 +32,7 @@ declare module 'vitest' {
 // Set while `describeOnDatabases` runs tests; scripts import this file without Vitest.
 let kind: DatabaseKind | undefined;
 
-/** Declares tests that run on each database of the project. */
+/** Declares tests that run on each database of the current Vitest project. */
 export function describeOnDatabases(declareTests: (database: DatabaseKind) => void): void {
   describe.each(inject('databases'))('on %s', (database) => {
     beforeAll(() => {

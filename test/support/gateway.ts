@@ -126,7 +126,7 @@ export async function startGateway(
 /** The gateway of the tests that `useGateway` or `describeOnGateways` provides. */
 export let gateway: Gateway;
 
-/** Starts a gateway for the tests of a file or a describe(), on the project's first database. */
+/** Starts a gateway for the tests of a file or a describe(), on the first database of the current Vitest project. */
 export function useGateway(): void {
   beforeAll(async () => {
     gateway = await startGateway();
@@ -134,7 +134,7 @@ export function useGateway(): void {
   afterAll(() => gateway.close());
 }
 
-/** Declares tests that run on each database of the project, with a gateway on it. */
+/** Declares tests that run on each database of the current Vitest project, with a gateway on it. */
 export function describeOnGateways(declareTests: () => void): void {
   describeOnDatabases(() => {
     useGateway();

@@ -18,10 +18,10 @@ const AUDIENCE = 'pet-store';
 
 const AUTH = { AUTH: 'jwt', AUTH_ISSUER: ISSUER, AUTH_AUDIENCE: AUDIENCE };
 
-/** The environment of a gateway that accepts tokens signed with the secret of the tests. */
+/** The environment of a gateway that verifies tokens with the secret of the tests. */
 export const AUTH_BY_SECRET = { ...AUTH, AUTH_SECRET: SECRET };
 
-/** The environment of a gateway that accepts tokens signed with the keys at a URL. */
+/** The environment of a gateway that verifies tokens with the public keys at a URL. */
 export const authByKeys = (url: string): Record<string, string> => ({
   ...AUTH,
   AUTH_JWKS_URL: url,

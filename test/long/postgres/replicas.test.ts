@@ -68,7 +68,7 @@ const notAsked = ({ port }: ReplicatedServer, why: string): string =>
 const linesAbout = (server: ReplicatedServer): string[] =>
   gateway.messages.filter((line) => line.startsWith(`Replica 127.0.0.1:${server.port} `));
 
-/** Whether the last log message reports that a replica lags too far behind to serve reads. */
+/** Whether the last log message about a replica says that it is too far behind to serve reads. */
 const isBehind = (server: ReplicatedServer): boolean =>
   linesAbout(server).at(-1) === notAsked(server, 'it is too far behind');
 

@@ -95,7 +95,7 @@ describe.skipIf(process.platform !== 'linux')(
   'a standard output that can be written again',
   { timeout: 120_000 },
   () => {
-    it('gets one warning with the number of lost lines, and may be blocked again without harm', async () => {
+    it('gets one warning with the number of lost lines, and does not stop the gateway when it is blocked again', async () => {
       const preload = `--import "data:text/javascript,${encodeURIComponent(LOG_ERRORS)}"`;
       const program = await startProgram({ ...store.environment, NODE_OPTIONS: preload });
       const { entries } = program;

@@ -145,7 +145,7 @@ describe.skipIf(!hasPgbouncer)(
       expect(await stockOf(second, petId)).toBe(90);
     });
 
-    it('keeps ship dates correct next to sessions in other time zones', async () => {
+    it('keeps ship dates correct while other sessions use other time zones', async () => {
       const petId = await makePet(first, { stock: 60 });
       const dates = Array.from({ length: 60 }, (_, index) =>
         new Date(Date.UTC(2100, index % 12, 1 + (index % 28), index % 24, 30)).toISOString(),

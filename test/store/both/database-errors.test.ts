@@ -55,7 +55,7 @@ const createOpen = ({ write }: Session): Promise<unknown> =>
 const STATES = [
   ['25006', 'a read-only database', 'SERVICE_UNAVAILABLE'],
   ['25P03', 'a transaction that was idle too long', 'SERVICE_UNAVAILABLE'],
-  ['28000', 'a role that may not log in', 'SERVICE_UNAVAILABLE'],
+  ['28000', 'a role that is not allowed to log in', 'SERVICE_UNAVAILABLE'],
   ['3D000', 'a database that does not exist', 'SERVICE_UNAVAILABLE'],
   ['40P01', 'a deadlock, in each retry', 'SERVICE_UNAVAILABLE'],
   ['53100', 'a full disk', 'SERVICE_UNAVAILABLE'],

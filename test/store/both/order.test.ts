@@ -216,7 +216,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(5);
     });
 
-    it('never succeeds together with completing the order, and returns its units at most once', async () => {
+    it('never succeeds if completing the order succeeds, and returns its units at most once', async () => {
       const petId = await makePet(gateway, { stock: 30 });
       let cancelled = 0;
       await Promise.all(
@@ -248,7 +248,7 @@ describeOnGateways(() => {
   });
 
   describe('a ship date that only SQL can store', () => {
-    it.each(['infinity', '-infinity'])('is null if it is %s', async (date) => {
+    it.each(['infinity', '-infinity'])('is returned as null: %s', async (date) => {
       const id = await makeOrder(gateway, await makePet(gateway, { stock: 2 }));
       await gateway.db.write(raw(`update orders set ship_date = '${date}' where id = ${id}`));
       const order = { id, shipDate: null };

@@ -115,14 +115,14 @@ it('a gateway is notified by other gateways, but not by itself', async () => {
   await other.close();
 });
 
-it('close() closes the connection', async () => {
+it('closing the notifications closes their connection', async () => {
   notifications.listen(() => calls++);
   await expectOneListens();
   await notifications.close();
   await expect.poll(backends, WAIT).toEqual([]);
 });
 
-it('close() stops reconnecting without waiting for the next attempt', async () => {
+it('closing the notifications stops reconnecting, without waiting for the next attempt', async () => {
   refusals = 1;
   notifications.listen(() => calls++);
   await expect.poll(() => refusals, WAIT).toBe(0);

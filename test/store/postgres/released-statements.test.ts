@@ -56,7 +56,7 @@ describe('the statements of the last release', () => {
     expect(await repeatStatements(database.url, released)).toEqual(withoutCount);
   });
 
-  it('read complete rows from changes that this release recorded', async () => {
+  it('read complete rows from changes that the current version recorded', async () => {
     const description = 'é'.repeat(2000);
     await runSql(
       database.url,

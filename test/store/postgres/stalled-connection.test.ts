@@ -48,9 +48,9 @@ async function expectWritten(): Promise<void> {
   expect(await gateway.data(query)).toEqual({ category: createCategory });
 }
 
-describe('a transaction whose statement gets no response in time', () => {
+describe('a transaction', () => {
   it.each(['BEGIN', 'insert into idempotency_keys', 'insert into categories', 'COMMIT'])(
-    'does not include the next write: %s',
+    'does not include the next write if its %s gets no response in time',
     async (statement) => {
       const send = hold(statement);
       const failed = await gateway.graphql(CREATE, { key: statement });
@@ -61,7 +61,7 @@ describe('a transaction whose statement gets no response in time', () => {
     },
   );
 
-  it('does not include the next write: ROLLBACK', async () => {
+  it('does not include the next write if its ROLLBACK gets no response in time', async () => {
     const send = hold('ROLLBACK');
     const order = `mutation { placeOrder(input: { petId: "1", quantity: 1 }, idempotencyKey: "none") {
       ... on Error { code } } }`;

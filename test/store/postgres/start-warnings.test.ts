@@ -34,7 +34,7 @@ it('synchronous_commit=off causes a warning, because a crash may lose writes', a
   expect(await warningsOf(database.url)).toEqual([expect.stringContaining('synchronous_commit')]);
 });
 
-it('a gateway does not start if foreign keys are off for its role, and the role may not turn them on', async () => {
+it('a gateway does not start if foreign keys are off for its role, and the role is not allowed to turn them on', async () => {
   const role = `role_${name}`;
   await runSql(
     database.url,
