@@ -82,7 +82,7 @@ const STATEMENTS: Readonly<Record<string, string>> = {
     from o, taken p`,
   RestPet: `select json_build_object('id', id, 'name', name, 'categoryId', category_id, 'status', status)
     from pets where id = $1`,
-  // Twice as fast as PostgreSQL's JSON functions. No value here needs escaping.
+  // Joining strings is twice as fast as PostgreSQL's JSON functions. No value here needs escaping.
   RestOrders: `select '[' || string_agg('{"id":' || id || ',"petId":' || pet_id || ',"quantity":' || quantity
       || ',"complete":' || complete || coalesce(',"shipDate":"' || ${DATE} || '"', '') || '}', ',') || ']'
     from (select * from orders where id > $2 order by id limit $1) o`,

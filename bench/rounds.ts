@@ -81,7 +81,7 @@ async function takeTurns(
 }
 
 /**
- * Runs all entries side by side. All of them run from the beginning. Each round measures each workload with one entry
+ * Starts all entries, which keep running until the end. Each round measures each workload with one entry
  * at a time, and every second round reverses the order.
  */
 export async function runRounds(

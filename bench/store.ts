@@ -79,7 +79,7 @@ export class Store {
   /** The statements that fill an empty database. VACUUM must be a separate statement. */
   get fillStatements(): string[] {
     return [
-      // Without foreign key checks, which would take most of the time.
+      // Skips foreign key checks, which would take most of the time.
       `set session_replication_role = replica;
       insert into categories (id, name)
         select i, 'Category ' || i from generate_series(1, ${CATEGORIES}) i;

@@ -25,7 +25,7 @@ interface Question {
 /** Spreads the requests over the rows. */
 const spread = (index: number, rows: number): number => (index * 7919) % rows;
 
-/** Returns the first rows from this id on for which `row` is not undefined. */
+/** Returns the first rows, from this id on, for which `row` does not return undefined. */
 function take<Row>(count: number, from: number, row: (id: number) => Row | undefined): Row[] {
   const rows: Row[] = [];
   for (let id = from; rows.length < count; id++) {

@@ -58,12 +58,12 @@ describeInChromium((chromium) => {
       expect(await titles()).toEqual(['OnePet', 'Typed']);
     });
 
-    it('opens the same query with different variables in another tab', async () => {
+    it('opens a linked query in another tab if its variables differ', async () => {
       await follow('2');
       expect(await titles()).toEqual(['OnePet', 'Typed', 'Typed']);
     });
 
-    it('does not open another tab when an edited query is reloaded', async () => {
+    it('does not open another tab when the page is reloaded with an edited query', async () => {
       await page.locator('.graphiql-query-editor .monaco-editor').first().click();
       await page.keyboard.type('# edited');
       await expect.poll(storedTabs).toContain('# edited');

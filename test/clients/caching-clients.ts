@@ -6,7 +6,7 @@ import { createUrqlClient } from '../../docs/examples/urql/client.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { readPossibleTypes } from './possible-types.ts';
 
-// The shape of the data is in the operation.
+// The operation determines the shape of the data.
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Data = any;
 type Variables = Record<string, unknown>;

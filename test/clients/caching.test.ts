@@ -56,7 +56,7 @@ describe.each([
   it.each([
     ['a root list', PETS, 'categoryId', (data: Data) => data.pets],
     ['a nested list', CATEGORY, 'id', (data: Data) => data.category.pets],
-  ])('appends the pages of %s', async (_what, text, parent, listOf) => {
+  ])('appends each page of %s to the previous pages', async (_what, text, parent, listOf) => {
     const { categoryId } = await makePets('Ada', 'Bo', 'Cleo', 'Dot', 'Edda');
     const shown = await client.show(text, { [parent]: categoryId });
     while (listOf(shown.data).pageInfo.hasNextPage) {

@@ -8,7 +8,7 @@ import { schemaWithout } from './older-schema.ts';
 import { PLACE_ORDER } from './operations.ts';
 import { readPossibleTypes } from './possible-types.ts';
 
-// The clients were built with an older schema without this error.
+// The clients were built with an older schema, which did not contain this error.
 const LATER = 'PetNotFound';
 const variables = { input: { petId: '0', quantity: 1 } };
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-it('Apollo Client returns the fields of an error type added later', async () => {
+it('Apollo Client returns the fields of an error whose type was added after the client was built', async () => {
   const possibleTypes = Object.entries(await readPossibleTypes(gateway.url)).map(
     ([name, types]) => [name, types.filter((type) => type !== LATER)] as const,
   );
@@ -36,7 +36,7 @@ it('Apollo Client returns the fields of an error type added later', async () => 
   });
 });
 
-it('urql with Graphcache returns an error type added later as `error`, not as data', async () => {
+it('urql with Graphcache returns an error whose type was added after the client was built in `error`, not in `data`', async () => {
   const older = introspectionFromSchema(buildSchema(schemaWithout(LATER)));
   const client = createUrqlClient(url, older);
   const { data, error } = await client.mutation(PLACE_ORDER, variables);

@@ -27,7 +27,7 @@ const TRANSPORTS = {
     openWebSockets(url.replace('http', 'ws'), readHeaders, { webSocketImpl: WebSocket }),
 } satisfies Record<string, typeof openEventStreams>;
 
-// Keeps the tests fast.
+// How long a client waits before it reconnects: short, to keep the tests fast.
 const PAUSE_MS = 5;
 const WAIT = { timeout: 10_000, interval: 5 };
 // The bytes of about six changes.
@@ -60,7 +60,7 @@ async function use(starting: Promise<Proxy>): Promise<Proxy> {
   return proxy;
 }
 
-/** Changes a pet at a gateway, which notifies its own subscribers immediately, and others after a second. */
+/** Changes a pet at a gateway, which notifies its own subscribers immediately, and the subscribers of other gateways after a second. */
 async function rename(
   id: string,
   name: string,

@@ -25,7 +25,7 @@ beforeEach(() => {
   environment = program.createEnvironment(`${gateway.url}/graphql`, watched.fetch);
 });
 
-// The shape of the data is in the operation.
+// The operation determines the shape of the data.
 // oxlint-disable-next-line typescript/no-explicit-any
 type Data = any;
 
@@ -105,7 +105,7 @@ const WRITES: Readonly<Record<string, Write>> = {
 };
 
 describe('Relay', () => {
-  it('appends the pages of a nested list', async () => {
+  it('appends each page of a nested list to the previous pages', async () => {
     const id = await makeCategory(gateway);
     for (const name of NAMES) await makePet(gateway, { name, categoryId: id });
     await readCategory(id);
@@ -158,7 +158,7 @@ describe('Relay', () => {
     expect(namesOf(listOf(categoryId))).toEqual(['Zoe']);
   });
 
-  it("returns a mutation's error as data, even if its schema lacks the error's type", async () => {
+  it("returns a mutation's error as data, even if the client's schema lacks the error's type", async () => {
     const id = await makePet(gateway, { stock: 1 });
     const { operations, mutate } = program;
     const update = (input: object): ReturnType<RelayProgram['mutate']> =>

@@ -96,7 +96,7 @@ describe.each(Object.keys(SET_UPS))('graphql-request with %s', (name) => {
     store = open(`${gateway.url}/graphql`);
   });
 
-  it('compiles in strict mode, and fails to compile if it violates the schema', async () => {
+  it('compiles in strict mode, and the compiler rejects requests that the schema does not allow', async () => {
     expect(await compile(folderOf(name), ['store.ts'], compilerOptions)).toBe('');
   });
 

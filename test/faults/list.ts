@@ -268,7 +268,7 @@ const LISTS: Fault[] = [
     file: 'src/gateway/tables/window.ts',
     text: "(end === 'after') !== isDescending",
     replacement: "end === 'after' || isDescending",
-    test: ['test/store/filters.test.ts', "of 'pets' contains the rows that match '{}'"],
+    test: ['test/store/filters.test.ts', "the rows of 'pets' that match '{}'"],
   },
   {
     name: 'a cursor from a list sorted by name is accepted by a list sorted by id',
@@ -282,7 +282,7 @@ const LISTS: Fault[] = [
     file: 'src/gateway/tables/filter-by.ts',
     text: "word.replaceAll(/[\\\\%_]/g, '\\\\$&')",
     replacement: 'word',
-    test: ['test/store/filters.test.ts', "of 'pets' contains the rows that match '. name: .%"],
+    test: ['test/store/filters.test.ts', "the rows of 'pets' that match '. name: .%"],
   },
   {
     name: 'two lists in an operation return the rows of one filter',
@@ -303,17 +303,14 @@ const LISTS: Fault[] = [
     file: 'src/gateway/tables/listing.ts',
     text: 'of.by === id ? idBounds(raw(column)) : []',
     replacement: 'idBounds(raw(column))',
-    test: ['test/store/filters.test.ts', "of 'orders' contains the rows that match .*petStatus"],
+    test: ['test/store/filters.test.ts', "the rows of 'orders' that match .*petStatus"],
   },
   {
     name: 'a range of dates includes its end',
     file: 'src/gateway/tables/filter-by.ts',
     text: '${by} < ${toBound(before)}',
     replacement: '${by} <= ${toBound(before)}',
-    test: [
-      'test/store/filters.test.ts',
-      "of 'orders' contains the rows that match .* before: .2027",
-    ],
+    test: ['test/store/filters.test.ts', "the rows of 'orders' that match .* before: .2027"],
   },
 ];
 

@@ -10,7 +10,7 @@ import { makeOrder, makePet } from '../support/make.ts';
 import { type RawAnswer, requestRaw, sendRaw } from '../support/raw.ts';
 
 let gateway: Gateway;
-/** A gateway after the sunset. */
+/** A gateway whose sunset date has passed. */
 let ended: Gateway;
 /** A gateway with a short request timeout. */
 let hasty: Gateway;

@@ -34,7 +34,7 @@ describe('the cost of an operation', () => {
   const RECORD = 20;
   // A list on Query reads the whole store.
   const WHOLE = 10;
-  // Indexes do not help to search for a string without three letters or digits in a row.
+  // An index does not help to search for a string without three letters or digits in a row.
   const SHORT = 5;
   const search = 'query ($filter: PetFilter) { pets(first: 0, filter: $filter) { nodes { id } } }';
   const page = 'query ($n: Int) { pets(first: $n) { nodes { id } } }';

@@ -6,7 +6,7 @@ import { type RawAnswer, requestRaw, sendRaw } from '../support/raw.ts';
 
 const SITE = 'https://shop.example';
 
-/** With the default settings: no other site may read its responses. */
+/** With the default settings: no other site can read its responses. */
 let gateway: Gateway;
 /** With two sites in CORS_ORIGINS. */
 let shared: Gateway;
@@ -235,7 +235,7 @@ describe('CORS_ORIGINS', () => {
   });
 });
 
-describe('a GET query from another site', () => {
+describe('a GET query with Sec-Fetch-Site: cross-site', () => {
   it.each([
     ['is rejected if its Origin is not listed', 403, () => shared, 'https://my.shop.example'],
     ['is rejected without an Origin', 403, () => shared, undefined],

@@ -189,7 +189,7 @@ describe('a request with Expect: 100-continue', () => {
     ['is for another host', '/graphql HTTP/1.1\r\nHost: evil.example', 421],
     ['does not accept JSON', `/graphql ${HOST}${AS_JSON}\r\nAccept: image/png`, 406],
   ])(
-    'gets an error instead of 100 (Continue) if it %s, and the connection closes',
+    'gets an error instead of 100 (Continue), and its connection is closed, if it %s',
     async (_what, head, status, length?) => {
       const received = await postLater(head, length);
       expect(received).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
@@ -231,12 +231,12 @@ describe('the size of a GraphQL document', () => {
     await expectTypename(await post(bodyOf(50_000)));
     await expectRejected(await post(bodyOf(50_001)), 400, 'DOCUMENT_TOO_LARGE');
   });
+});
 
-  it('is not affected by an empty operationName', async () => {
-    const params = { query: 'query A { __typename }', operationName: '' };
-    await expectTypename(await post(JSON.stringify(params)));
-    await expectTypename(await get(params));
-  });
+it('an empty operationName is ignored in a POST and in a GET', async () => {
+  const params = { query: 'query A { __typename }', operationName: '' };
+  await expectTypename(await post(JSON.stringify(params)));
+  await expectTypename(await get(params));
 });
 
 const INCOMPLETE = `POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${JSON_TYPE}\r\nContent-Length: 99\r\n\r\n{`;
@@ -323,7 +323,7 @@ describe('the HTTP status of a result', () => {
     ['a subscription', 'subscription { petChanged { kind } }', 406, 406],
     ['a query that costs too much', COSTLY, 400, 400],
   ])(
-    'depends on the Content-Type, but the body does not: %s',
+    'is correct for each Content-Type of the response, and the body is always the same: %s',
     async (_what, query, inJson, inGraphql) => {
       const send = (accept: string) => post(JSON.stringify({ query }), { accept });
       const [asJson, asGraphql] = [await send(JSON_TYPE), await send(GRAPHQL_TYPE)];

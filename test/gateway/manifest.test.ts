@@ -102,7 +102,7 @@ const read = (content: unknown) =>
   );
 
 describe('DOCUMENTS_MANIFEST', () => {
-  it('is validated for each store, even with the same configuration', () =>
+  it('is validated against the schema of each store, even if two stores share a configuration', () =>
     withManifest({ a: COUNT }, (file) => {
       const config = readConfig({});
       expect(readManifest(file, petStore.schema, config).size).toBe(1);

@@ -41,7 +41,7 @@ function ask(query: string, headers: Record<string, string>, more = {}): Promise
   });
 }
 
-/** Returns the values of a metric by some of its labels, without those of requests to /metrics: { 'Query.pet shop': 2 }. */
+/** Returns the values of a metric by some of its labels, without the values for requests to /metrics: { 'Query.pet shop': 2 }. */
 async function valuesOf(name: string, ...by: string[]): Promise<Record<string, number>> {
   const values: Record<string, number> = {};
   for (const { labels, value, ...sample } of await readMetrics(gateway)) {
@@ -125,7 +125,7 @@ describe('the metric of calls to REST operations', () => {
 /** Calls an operation that is not deprecated. */
 const list = (caller: string): Promise<Response> => get('/store/orders?limit=1', caller);
 
-it('the metrics keep a hundred caller names, and evict the least recently used name with its series', async () => {
+it('the metrics keep a hundred caller names, and evict the least recently used name that called no deprecated operation', async () => {
   await get('/pets/1', 'nightly/1');
   for (let index = 0; index < 99; index += 1) await list(`bot${index}/1`);
   await list('bot0/1');
@@ -264,7 +264,7 @@ describe('the metric of batch sizes', () => {
 describe('the metric of errors', () => {
   const ERRORS = 'request_errors_total';
 
-  it('has the labels route and code, and includes errors in the data of GraphQL responses', async () => {
+  it('has the labels route and code, and counts the errors in the data of GraphQL responses too', async () => {
     const twice = `a: cancelOrder(id: "7") { ... on Error { code } }
       b: cancelOrder(id: "8") { ... on Error { code } }`;
     await ask(`mutation { ${twice} }`, {});
@@ -315,7 +315,7 @@ describe('the metrics of GraphQL operations', () => {
     await expectValues(times, OPERATIONS, 'operation_name', 'operation_type');
   });
 
-  it('name only the fifty most recently used operations, and all trusted documents', async () => {
+  it('name the fifty most recently used operations, and in addition every trusted document', async () => {
     const trusted = 'query Trusted { __typename }';
     await withManifest(toManifest(trusted), async (file) => {
       const own = await startGateway({ DOCUMENTS_MANIFEST: file }, openThatOf(first));
@@ -377,7 +377,7 @@ describe('the metrics of a gateway', () => {
   });
 });
 
-it("the metrics time SQL statements, including Prisma's, and time scans separately", async () => {
+it("the metrics time SQL statements, including Prisma's, and time heavy statements separately", async () => {
   const id = await makePet(gateway);
   const { light = 0, heavy = 0 } = await valuesOf(STATEMENTS, 'load');
   await gateway.data(`{ pet(id: ${id}) { name } }`);

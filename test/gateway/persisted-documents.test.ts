@@ -218,7 +218,7 @@ describe('an automatically persisted document', () => {
     ['POST', (gateway: Gateway, all: Parameters) => post(gateway, all)],
     ['GET', get],
   ])(
-    'can be executed by its hash alone after one %s of the document with the hash',
+    'can be executed by its hash alone after one %s with both the document and its hash',
     async (way, send) => {
       const query = `{ by${way}: __typename }`;
       const hash = withHash(hashOf(query));

@@ -16,7 +16,7 @@ afterAll(() => gateway.close());
 const announced = (headers: Headers): (string | null)[] =>
   ['deprecation', 'sunset', 'link'].map((name) => headers.get(name));
 
-/** Returns the headers that do not vary between responses to a request. */
+/** Returns the headers that do not vary between responses to the same request. */
 const withoutOwn = (headers: Headers): Record<string, string> =>
   Object.fromEntries([...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id'));
 

@@ -32,7 +32,7 @@ function openStream(): { stream: Stream; end: () => void } {
 describe('the results of a change', () => {
   const root = {};
 
-  it('are computed once for all streams, however many operations there are', async () => {
+  it('are computed only once for each operation, however many streams and operations there are', async () => {
     let executions = 0;
     const share = shareResults(async () => {
       executions += 1;

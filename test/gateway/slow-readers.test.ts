@@ -87,7 +87,7 @@ describe('the WebSocket of a slow client', () => {
     await expect.poll(isCut, { interval: 100 }).toBe(true);
   });
 
-  it('is not read from until the client reads again', async () => {
+  it('is not read by the gateway until the client reads again', async () => {
     const { webSocket } = await openUnread();
     subscribe(webSocket, '1');
     await gateway.data(`{ ${repeat(8, ofTexts)} }`);

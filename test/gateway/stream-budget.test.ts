@@ -41,7 +41,7 @@ const open: typeof openEvents = async (...args) => {
 };
 beforeEach(() => untilNoStreams(gateway, byCaller, byProcess));
 
-/** The headers of a caller that may read. */
+/** The headers of a caller with the scope `read`. */
 const caller = async (sub: string): Promise<{ headers: Record<string, string> }> => ({
   headers: bearing(await mint({ sub, scope: 'read' })),
 });
@@ -66,7 +66,7 @@ describe('the budget for subscriptions', () => {
     expect(await stream.rest()).toMatchObject([withCode('QUERY_TOO_COSTLY', /at most 5000/)]);
   });
 
-  it('rejects a subscription beyond the budget of its caller, who can resume it later', async () => {
+  it('rejects a subscription beyond the budget of its caller, who can subscribe later without missing a change', async () => {
     const ann = await caller('ann');
     const first = await open(byCaller, costly('a'), ann);
     const second = await open(byCaller, costly('b'), ann);
@@ -98,7 +98,7 @@ describe('the budget for subscriptions', () => {
     expect(byProcess.loggedErrors).toEqual([]);
   });
 
-  it('lets callers without a token at the same address use half of the total', async () => {
+  it('lets all callers without a token at one address use at most half of the total', async () => {
     await open(byProcess, costly('a'));
     const second = await open(byProcess, costly('b'));
     expect(await second.rest()).toMatchObject([withCode('TOO_MANY_STREAMS', /the limit is 5000/)]);

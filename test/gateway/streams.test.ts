@@ -88,7 +88,7 @@ describe('Server-Sent Events', () => {
     expect(await countStreams(gateway)).toBe(0);
   });
 
-  it('are counted in the metrics, with the error code that closed them', async () => {
+  it('are counted as streams in the metrics, with the code none if no error closed them', async () => {
     const ended = async (code: string): Promise<number> =>
       sumOf(await readMetrics(gateway), 'streams_total', { code });
     const before = await ended('none');
@@ -246,13 +246,13 @@ describe('an open stream', () => {
       raw(`insert into categories (name, description)
       select 'slow ' || number, repeat('x', 2000) from generate_series(1, ${WRITES}) as number`),
     );
-    // A concurrent reader receives them all.
+    // A concurrent reader receives all changes.
     for (let number = 1; number <= WRITES; number += 1) {
       expect(await other.data()).toEqual(named(`slow ${number}`));
     }
     const countSlow = async () =>
       sumOf(await readMetrics(gateway), 'streams_total', { code: 'SLOW_SUBSCRIBER' });
-    // Longer than a client may stop reading, and than the poll interval.
+    // Longer than the gateway lets a client stop reading, and longer than the poll interval.
     await sleep(4200);
     let received = '';
     socket.setEncoding('utf8').on('data', (data: string) => {

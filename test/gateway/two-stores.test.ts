@@ -40,7 +40,7 @@ const readsAfter = (fields: string): boolean =>
     operationIn(`mutation { sellBook(id: "1") { ... on Book { ${fields} } } }`),
   ).reads;
 
-describe('a string column of another store', () => {
+describe('a string field of another store', () => {
   it('has the cost and the maximum size that its column implies', () => {
     const operation = operationIn('{ books(first: 1) { nodes { summary } } }');
     const { bytes } = estimate(bookshop.schema, operation, {});
@@ -49,7 +49,7 @@ describe('a string column of another store', () => {
     expect(printSchema(bookshop.schema)).toContain('summary: String @cost(weight: "8")');
   });
 
-  it('keeps the store from starting if its length is unlimited', () => {
+  it('keeps the store from starting if its column has no maximum length', () => {
     const schema = buildSchema('type Query { motto: String }');
     expect(() => limitTexts(schema, TABLES)).toThrow('Query.motto needs a column with a length');
   });

@@ -89,7 +89,7 @@ describe('a graphql-transport-ws client', () => {
     }
   });
 
-  it('may read without a token if AUTH_READ=open', async () => {
+  it('can read without a token if AUTH_READ=open', async () => {
     const open = await startGateway({ ...AUTH_BY_SECRET, AUTH_READ: 'open' }, openThatOf(gateway));
     const opened = await openInitialized(open);
     opened.send({ type: 'subscribe', id: '1', payload: { query: QUERY } });

@@ -77,7 +77,7 @@ describe('a gateway with hostile callers', { timeout: 180_000 }, () => {
     const attacked = await times(10, postHonest);
     until.abort();
     await Promise.all(attackers);
-    // At worst, it waits for one request of each attacker, and for a request that has already started.
+    // At worst, the honest caller waits for one request of each attacker, and for a request that has already started.
     expect(at(attacked, 0.5)).toBeLessThan((ATTACKERS + 1) * at(alone, 1) + 50);
     await expectWell();
   });

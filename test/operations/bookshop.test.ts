@@ -143,7 +143,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     });
   });
 
-  it('reports the line whose unique day another book already has', async () => {
+  it('reports the line with a unique day that another book already has', async () => {
     const { createBooks } = await data(`mutation { createBooks(input: [
       { title: "A", isbn: "9780000000011", day: "2027-05-01" }
       { title: "B", isbn: "9780000000012", day: "2027-05-02" }

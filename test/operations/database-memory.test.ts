@@ -21,8 +21,8 @@ const ofPets = (fields: string): string =>
 
 // The estimates of the compiled queries are just below the limit for one statement.
 const QUERIES = [
-  // Larger than any response that is sent, the largest that is sent, and the largest that PostgreSQL and PGlite write
-  // as JSON.
+  // A response that is too large to be sent, the largest that is sent, and the largest that PostgreSQL and that PGlite
+  // write as JSON.
   ...[95, 7, 3, 1].map(
     (count) =>
       [

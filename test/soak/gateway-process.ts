@@ -43,7 +43,7 @@ export class GatewayProcess {
     try {
       return [pid, ...findWorkers(this.#program)];
     } catch {
-      // pgrep fails if there are none.
+      // pgrep fails if there are no workers.
       return [pid];
     }
   }

@@ -66,7 +66,7 @@ describe('the size of a GraphQL response', () => {
     }
   });
 
-  it('is limited by what a query actually returns, not by what it could return', async () => {
+  it('can be estimated above the limit for a query if the actual response is small enough', async () => {
     const query = `{ category(id: 21) { ${repeat(84, (i) => `a${i}: description`)} } }`;
     expect(estimateOf({ query, variables: {} }).bytes).toBeGreaterThan(MAX_BYTES);
     const { category } = await gateway.data(query);

@@ -230,7 +230,7 @@ describe('a subscription', () => {
       const some = await subscribe('petChanged { petId cursor }');
       await makePet(gateway);
       const { cursor } = await changed(some);
-      // Older changes were read before.
+      // This subscription starts after the older changes.
       const resumed = await subscribe(`petChanged(after: $after) { petId }`, { after: cursor });
       const petId = await makePet(gateway);
       expect(await changed(resumed)).toEqual({ petId });
@@ -404,9 +404,9 @@ describe('a subscription with a filter that resumes', () => {
     expect(await changed(await subscribe(field, { after }))).toEqual(moved);
   });
 
-  it('waits for other subscriptions of its caller, and all of them succeed', async () => {
+  it('waits while other subscriptions of its caller resume, and all of them succeed', async () => {
     const after = await lastCursor(gateway);
-    // More than the number kept in memory.
+    // More changes than are kept in memory.
     await run(
       `insert into categories (name) select 'turn ' || n from generate_series(1, 1100) as n`,
     );

@@ -70,7 +70,7 @@ const GENERAL =
 // Compiling the schemas takes long, and most gateways have the same document.
 const checks = new Map<string, CheckOf>();
 
-/** Creates the check that responses are among those that a document declares. */
+/** Creates a check that each response is one of those that a document declares. */
 export function createCheck(document: OpenApi): CheckOf {
   const key = JSON.stringify(document);
   const check = checks.get(key) ?? compileCheck(document);

@@ -23,7 +23,7 @@ export interface ClientError {
   };
 }
 
-// The shape of the data is in the query of the test.
+// The query of the test determines the shape of the data.
 // oxlint-disable-next-line typescript/no-explicit-any
 type Data = any;
 

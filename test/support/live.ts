@@ -8,7 +8,7 @@ import { parseMetrics, sumOf } from './metrics.ts';
 import { lastCursor } from './settled.ts';
 import { withScopes } from './tokens.ts';
 
-// The shape of the data is in the query of the test.
+// The query of the test determines the shape of the data.
 // oxlint-disable-next-line typescript/no-explicit-any
 type Data = any;
 

@@ -140,7 +140,7 @@ function leaf(
   if (!isWild) return valid;
   return oneof(
     { weight: 100, arbitrary: valid },
-    // In variables, the executor must find it; in a document, validation does.
+    // In a variable, the executor must find the wrong value; in a document, validation finds it.
     {
       weight: 2,
       arbitrary: record({ valid, json: constantFrom(...WRONG) }).map(
@@ -302,7 +302,7 @@ export function operationsOn(
   const known = new Map<string, Arbitrary<Write>>();
   const composites = Object.values(schema.getTypeMap()).filter(isCompositeType);
 
-  /** The selections inside a field; introspection allows no aliases. */
+  /** The selections inside a field. Fields inside __schema and __type must not have aliases. */
   const insideOf = (
     field: GraphQLField<unknown, unknown>,
     type: GraphQLCompositeType,

@@ -33,9 +33,9 @@ const isWhole = ({ headers, body }: RawAnswer): boolean =>
     : Number(headers.get('content-length') ?? NaN) === Buffer.byteLength(body);
 
 /**
- * Sends bytes as they are and returns what came back until the server closed the connection. By
- * default it closes its own side immediately; with `wait` it keeps it open until one response is complete,
- * because node:http does not respond after the client has closed it.
+ * Sends bytes as they are and returns what comes back until the server closes the connection. By default, the client's
+ * side is closed immediately. With `wait`, it stays open until one response is complete, because node:http does not
+ * respond after the client has closed its side.
  */
 export function sendRaw(
   { url }: { readonly url: string },
@@ -58,7 +58,7 @@ export function sendRaw(
   });
 }
 
-/** A response without a body that may be incomplete or chunked. */
+/** A response, with its body unless that may be incomplete or chunked. */
 const wholeOf = ({ status, headers, body }: RawAnswer): SeenAnswer => ({
   status,
   headers,

@@ -16,7 +16,7 @@ export { createEnvironment } from '../../../docs/examples/relay/environment.ts';
 export * as live from '../../../docs/examples/relay/live.ts';
 export * as operations from './pets.ts';
 
-// The shape of the data is in the operation.
+// The operation determines the shape of the data.
 // oxlint-disable-next-line typescript/no-explicit-any
 type Data = any;
 type Variables = Record<string, unknown>;

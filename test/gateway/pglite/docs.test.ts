@@ -164,7 +164,7 @@ describe('the samples of the documentation', () => {
     );
   });
 
-  it('show the response below each request, and no other JSON but log lines and client settings', () => {
+  it('show the response below each request, and no other JSON except log lines and client settings', () => {
     const shown = documents
       .flatMap(({ blocks }) => samplesOf(blocks))
       .map(({ response }) => response);

@@ -286,7 +286,7 @@ describe('a replica that fails', () => {
     await expectLogged(gateway, notAsked(first, 'it does not respond'));
     await readers.more(100);
     expect(await serversOf()).not.toContain(first.name);
-    // This includes the queries that were already sent to it.
+    // No read has failed, not even a query that was already sent to the failed replica.
     await readers.stop();
     await end();
     await expectLogged(gateway, asked(first));

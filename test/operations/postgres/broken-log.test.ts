@@ -58,7 +58,7 @@ async function expectUndisturbed(program: Program, url: string): Promise<void> {
 }
 
 describe.skipIf(process.platform !== 'linux')(
-  'a standard output that cannot be written',
+  'a standard output that cannot be written to',
   { timeout: 60_000 },
   () => {
     it('affects neither callers nor the shutdown on SIGTERM', async () => {
@@ -80,7 +80,7 @@ describe.skipIf(process.platform !== 'linux')(
   },
 );
 
-// More than the 2 MB that may wait to be written.
+// Enough errors to exceed the 2 MB that can wait to be written.
 const ERRORS = 3000;
 /** Logs errors of more than a kilobyte each on SIGUSR2, which is faster than sending requests. */
 const LOG_ERRORS = `
@@ -92,7 +92,7 @@ const LOG_ERRORS = `
 const isRequest = ({ msg }: LogEntry): boolean => msg === 'A request ended.';
 
 describe.skipIf(process.platform !== 'linux')(
-  'a standard output that can be written again',
+  'a standard output that can be written to again',
   { timeout: 120_000 },
   () => {
     it('gets one warning with the number of lost lines, and does not stop the gateway when it is blocked again', async () => {

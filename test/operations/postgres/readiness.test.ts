@@ -54,7 +54,7 @@ describe('the readiness check /ready', () => {
     await Promise.all(updates);
   });
 
-  it('keeps its connection, and opens another one if it is lost', async () => {
+  it('keeps one connection open, and replaces it if it is lost', async () => {
     expect(await readiness()).toEqual([200, 200]);
     const before = await backends();
     expect(await readiness()).toEqual([200, 200]);

@@ -9,7 +9,7 @@ import { startProgram } from '../../support/program.ts';
 
 const store = useProgramStore();
 
-describe('a gateway on a stop signal', () => {
+describe('a gateway that receives a stop signal', () => {
   it.each([
     ['one process', 300, { WORKERS: '1', STOP_DELAY_MS: '0' }, 'SIGTERM'],
     // node:cluster resets connections that no worker has taken when the last worker stops listening.

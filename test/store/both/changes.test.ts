@@ -11,7 +11,7 @@ import { lastCursor, untilSettled } from '../../support/settled.ts';
 const LARGE_ID = '9007199254740993';
 
 const HOUR_MS = 3_600_000;
-// Any change is older, even if PostgreSQL's clock is ahead.
+// A maximum age that every change exceeds, even if PostgreSQL's clock is ahead.
 const AT_ONCE = -HOUR_MS;
 
 const run = (text: string): Promise<unknown> => gateway.db.write(raw(text));
@@ -145,7 +145,7 @@ describeOnGateways(() => {
       ]);
     });
 
-    it('is recorded as an update to each row whose values it changes, and to no other', async () => {
+    it('is recorded as an update to each row whose values it changes, and to no other row', async () => {
       const changed = await makeCategory(gateway, 'changed');
       await makeCategory(gateway, 'same');
       const contents = await contentsOf(async () => {

@@ -58,7 +58,7 @@ class Ledger {
 
 type Act = (ledger: Ledger, turn: number) => Promise<Answer>;
 
-/** Places two to six lines for pets in any order, some of them the same. */
+/** Orders a cart of two to six lines, in any order; several lines can be for the same pet. */
 const placeCart: Act = async (ledger, turn) => {
   const lines = Array.from({ length: 2 + random(5) }, () => ({
     petId: ledger.anyPet(),

@@ -50,18 +50,21 @@ describe.concurrent('a deadlock', () => {
   it.for([
     ['a statement', undefined],
     ['a transaction', 'a key'],
-  ])('is retried instead of returned if it aborts %s', async ([, key], { expect: expected }) => {
-    const petId = await makePet(gateway, { stock: 5 });
-    const other = await begin(`select from inventory_items where pet_id = ${petId} for update`);
-    const placed = placeOrder(petId, key);
-    await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
-    // The gateway has locked the pet and waits for the stock; now this session waits for the pet.
-    await other.query(`update pets set name = 'Held' where id = ${petId}`);
-    await other.query('commit');
-    await other.end();
-    expected(await placed).toEqual({ __typename: 'Order' });
-    expected(await stockOf(gateway, petId)).toBe(4);
-  });
+  ])(
+    'causes a retry instead of an error if it aborts %s',
+    async ([, key], { expect: expected }) => {
+      const petId = await makePet(gateway, { stock: 5 });
+      const other = await begin(`select from inventory_items where pet_id = ${petId} for update`);
+      const placed = placeOrder(petId, key);
+      await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
+      // The gateway has locked the pet and waits for the stock; now this session waits for the pet.
+      await other.query(`update pets set name = 'Held' where id = ${petId}`);
+      await other.query('commit');
+      await other.end();
+      expected(await placed).toEqual({ __typename: 'Order' });
+      expected(await stockOf(gateway, petId)).toBe(4);
+    },
+  );
 });
 
 const CART = 'placeOrders(input: [{ petId: "H", quantity: 1 }, { petId: "L", quantity: 1 }])';
@@ -317,17 +320,20 @@ it.each<[string, () => Promise<unknown>]>([
   ['GET /store/orders', async () => (await gateway.rest('/store/orders')).json()],
   ['counts', () => gateway.data('{ orders { totalCount } }')],
   ['searches', () => gateway.data('{ orders(filter: { petStatus: [SOLD] }) { nodes { id } } }')],
-])('many reads of a whole list leave connections to others: %s', async (_name, read) => {
-  const petId = await makePet(gateway);
-  const other = await begin('lock table orders in access exclusive mode');
-  // More than there are connections. Queries in one tick would share a statement.
-  const reads: Promise<unknown>[] = [];
-  for (let count = 0; count < 15; count += 1) {
-    reads.push(read());
-    await nextTick();
-  }
-  await expect.poll(() => countBlockedBy(other), { interval: 2 }).toBeGreaterThan(0);
-  expect(await gateway.data(`{ pet(id: ${petId}) { id } }`)).toEqual({ pet: { id: petId } });
-  await other.end();
-  await Promise.all(reads);
-});
+])(
+  'many concurrent reads of a whole list leave a connection for other requests: %s',
+  async (_name, read) => {
+    const petId = await makePet(gateway);
+    const other = await begin('lock table orders in access exclusive mode');
+    // More than there are connections. Queries in one tick would share a statement.
+    const reads: Promise<unknown>[] = [];
+    for (let count = 0; count < 15; count += 1) {
+      reads.push(read());
+      await nextTick();
+    }
+    await expect.poll(() => countBlockedBy(other), { interval: 2 }).toBeGreaterThan(0);
+    expect(await gateway.data(`{ pet(id: ${petId}) { id } }`)).toEqual({ pet: { id: petId } });
+    await other.end();
+    await Promise.all(reads);
+  },
+);

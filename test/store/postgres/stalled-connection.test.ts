@@ -71,7 +71,7 @@ describe('a transaction', () => {
   });
 });
 
-// The statement timeout, plus the second that the gateway waits in addition.
+// The statement timeout, plus the second for which the gateway then waits for PostgreSQL's error.
 const LIMIT_MS = 1500;
 
 it('a statement without a response times out, even if its connection had been idle for just as long', async () => {
