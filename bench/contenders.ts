@@ -12,7 +12,7 @@ import { type Dialect, gatewayDialect, plainDialect, postgraphileDialect } from 
 export interface Contender {
   readonly name: string;
   readonly dialect: Dialect;
-  /** The arguments of Node.js that start it. */
+  /** The arguments with which Node.js starts it. */
   readonly program: readonly string[];
   /** The lowest major version of Node.js that it supports. */
   readonly leastNode?: number;

@@ -62,7 +62,7 @@ const ITS_PET = `${ID} status category: categoryByCategoryId { ${ID} }`;
 const ITS_ORDER = 'id: rowId quantity shipDate complete';
 const CONDITION = 'condition: { status: available, categoryId: $categoryId }';
 
-// PostGraphile puts these into the cursors of lists that are sorted by id.
+// PostGraphile puts these hashes of the sort order into the cursors of lists that are sorted by id.
 const ORDER_OF_PETS = '20a0206b15';
 const ORDER_OF_ORDERS = '174cba311d';
 

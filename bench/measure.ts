@@ -140,7 +140,7 @@ async function cpuSince(before: ReadonlyMap<number, number>, pids: number[]): Pr
 }
 
 /**
- * Measures for about `seconds` with 32 connections, after a warm-up and a short run with one.
+ * Measures for about `seconds` with 32 connections, after a warm-up and a short run with one connection.
  * @throws Error if any response is wrong
  */
 export async function measure(running: Running, course: Course, seconds: number): Promise<Sample> {

@@ -37,7 +37,7 @@ describeInChromium((chromium) => {
       await expectShown(operation('listOrders').getByText('beta', { exact: true }));
     });
 
-    it('lets users try reading a pet, but not listing all orders', async () => {
+    it('lets users send a request for a pet, but not for the list of all orders', async () => {
       await expectShown((await send('1')).getByText('"Biscuit"'));
       expect(await operation('listOrders').getByRole('button', { name: /Send/ }).count()).toBe(0);
     });

@@ -79,7 +79,7 @@ describe.each([
         ...stored,
       });
       const { totalCount, rows } = rowsOf(listIn(list, expected)) as Data;
-      // The list is reloaded, at least its first page.
+      // At least the first page of the list is reloaded.
       await expect
         .poll(() => {
           const data = listIn(list, shown.data);

@@ -86,7 +86,7 @@ describe('Apollo Client', () => {
     expect(requests).toEqual([`${method} 404`, 'POST 200 with text', `${method} 200`]);
   });
 
-  it('sends the ids in its manifest for trusted documents', async () => {
+  it('sends the ids of trusted documents, which it finds in its manifest', async () => {
     const id = await makePet(any, { name: 'Cleo' });
     const options = generatePersistedQueryIdsFromManifest({ loadManifest: async () => MANIFEST });
     const client = connectApollo(trusted, options);

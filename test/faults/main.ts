@@ -56,7 +56,7 @@ async function runHinted(vitest: Vitest, tested: readonly Fault[]): Promise<stri
   return undefined;
 }
 
-/** Runs all tests until one fails; returns its script. */
+/** Runs all tests until one fails; returns the npm script that failed. */
 const runAll = (): string | undefined =>
   SCRIPTS.find(
     (script) =>

@@ -54,7 +54,7 @@ describe('the security headers for browsers', () => {
   it.each([
     ...['/', '/docs', '/docs/moving', '/graphql'].map((path) => [path, PAGE] as const),
     ...FILES.map((path) => [path, FILE] as const),
-  ])('prevent other sites from opening or loading %s', async (path, policies) => {
+  ])('prevent other sites from framing or loading %s', async (path, policies) => {
     const shown = await requestRaw(gateway, 'HEAD', path, BROWSER);
     expect(shown.status).toBe(200);
     expect(policiesOf(shown)).toEqual(policies);

@@ -288,7 +288,7 @@ describe('the Authorization header', () => {
     await expectRejected(byKeys, token);
   });
 
-  it('is the only place where a token is accepted', async () => {
+  it('cannot be replaced by a token in the URL', async () => {
     const token = await mint({ scope: 'read' });
     expect((await bySecret.rest(`/pets/1?access_token=${token}`)).status).toBe(401);
   });

@@ -50,7 +50,7 @@ describe('the build', () => {
     expect(modules).toHaveLength(1);
   });
 
-  it('runs again only after a change', async () => {
+  it('runs again only after a change to the source', async () => {
     // A small program is bundled faster.
     await writeFile(join(folder, 'src/main.ts'), '');
     await writeProgram('process.stdout.write("first");');

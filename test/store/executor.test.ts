@@ -41,7 +41,7 @@ import { rounds } from '../support/rounds.ts';
 
 const { schema } = petStore;
 
-// The gateway compiles a query when it executes it for the third time.
+// The gateway compiles a query at its third execution.
 const REPETITIONS = rounds(3, 4);
 const QUERIES = rounds(20, 1000);
 const MUTATIONS = rounds(8, 200);
@@ -249,7 +249,7 @@ const cursor = (...position: string[]): string =>
 /** Whether a statement is a compiled query. */
 const isCompiled = (sql: string): boolean => / as json(, .+ as ms from unnest|$)/.test(sql);
 
-/** With names that make a statement fail. */
+/** Like WILD, with names that make a statement fail. */
 const FAILING = {
   ...WILD,
   texts: { ...WILD.texts, name: [...(WILD.texts['name'] ?? []), 'fails', 'busy'] },

@@ -52,7 +52,7 @@ describe('setting the stock', () => {
 });
 
 describe('setting the stock with an expected quantity', () => {
-  it('changes the stock if it is as expected, or if null is expected', async () => {
+  it('changes the stock if it is as expected, or if expectedQuantity is null', async () => {
     const petId = await makePet(gateway, { stock: 4 });
     expect(await update(petId, 7, 4)).toMatchObject({ quantity: 7 });
     expect(await update(petId, 0, 7)).toMatchObject({ quantity: 0 });

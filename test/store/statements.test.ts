@@ -56,7 +56,7 @@ describe('the SQL statements of an operation', () => {
   it.each(COSTS)(
     'are as many as bench/statements.ts lists: $operation',
     async ({ request, statements }) => {
-      // A page costs the same however many rows it has.
+      // A page needs the same number of statements, however many rows it has.
       for (const first of request.includes('$first') ? [2, 30] : [0]) {
         gateway.statements.length = 0;
         expect(await ask(request, first)).not.toContain('"message"');

@@ -53,7 +53,7 @@ async function whileFailing(work: () => Promise<unknown>): Promise<void> {
 
 const streams: EventStream[] = [];
 
-/** Subscribes with a field and its selections; closed after the test. */
+/** Subscribes to a field with its selections. The stream is closed after the test. */
 async function subscribe(field: string, variables?: Record<string, unknown>): Promise<EventStream> {
   const declared = variables && 'after' in variables ? '($after: String)' : '';
   const stream = await openEvents(gateway, `subscription ${declared} { changed: ${field} }`, {

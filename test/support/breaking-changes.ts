@@ -25,7 +25,7 @@ export async function findGraphqlBreaks(released: string, current: string): Prom
   return [...new Set(paths)];
 }
 
-/** Returns an OpenAPI document without descriptions; a property may also have one of these names. */
+/** Returns an OpenAPI document without its descriptions, but with properties that are named like one. */
 const withoutTexts = (document: object): unknown =>
   JSON.parse(
     JSON.stringify(document, (key, value) => {

@@ -85,7 +85,7 @@ export interface RawDatabase {
   /** Runs SQL and returns the rows of the last statement. */
   run(sql: string): Promise<Record<string, unknown>[]>;
   migrate(log: Log): Promise<void>;
-  /** Opens it for a gateway; closing the returned database removes it too. */
+  /** Opens the copy for a gateway; closing the returned database removes the copy too. */
   open(config: Config, log: Log): Promise<TestDatabase>;
   close(): Promise<void>;
 }
@@ -142,7 +142,7 @@ export interface ProgramStore {
   readonly environment: Readonly<Record<string, string>>;
   /** Its URL; empty if it is a folder. */
   readonly url: string;
-  /** Migrates it and runs SQL; no program may use the folder meanwhile. */
+  /** Migrates the store and runs SQL. Meanwhile, no program may use its folder. */
   run(sql: string): Promise<unknown>;
 }
 

@@ -10,7 +10,7 @@ export const hashOf = (text: string): string => createHash('sha256').update(text
 export const toManifest = (...texts: string[]): Record<string, string> =>
   Object.fromEntries(texts.map((text) => [hashOf(text), text]));
 
-/** Passes the path of a folder that exists only during the call. */
+/** Calls `use` with the path of a folder that exists only during the call. */
 export async function withFolder<Result>(
   use: (folder: string) => Promise<Result> | Result,
 ): Promise<Result> {
@@ -22,7 +22,7 @@ export async function withFolder<Result>(
   }
 }
 
-/** Passes the path of a manifest file that exists only during the call. The gateway must start within the call. */
+/** Calls `use` with the path of a manifest that exists only during the call. The gateway must start within `use`. */
 export const withManifest = <Result>(
   content: unknown,
   use: (file: string) => Promise<Result> | Result,

@@ -105,7 +105,7 @@ export const TAME: Ingredients = {
   isWild: false,
 };
 
-/** The same, with some values of each kind that resolvers, coercion or executors must reject. */
+/** Like TAME, with some values of each kind that resolvers, coercion or executors must reject. */
 export const WILD: Ingredients = {
   texts: {
     after: [...CURSORS, 'nonsense'],
@@ -336,7 +336,7 @@ export function operationsOn(
     });
   }
 
-  /** Selections on another type of the same objects, in place or as a fragment with a name. */
+  /** Selections on another type of the same objects, as an inline fragment or as a named one. */
   function fragmentOf(parent: GraphQLCompositeType, left: number): Arbitrary<Write> {
     const types = composites.filter((type) => doTypesOverlap(schema, type, parent));
     // Most types that overlap with the parent are unions, which have few selections.

@@ -30,7 +30,7 @@ export const readReleased = () => ({
   statements: JSON.parse(read('statements.json')) as ReleasedStatement[],
 });
 
-/** Executes statements on one connection to the database at `url`, and returns them with what they return. */
+/** Executes statements on one connection to the database at `url`, and returns them with their results. */
 export async function repeatStatements(
   url: string,
   statements: readonly Statement[],

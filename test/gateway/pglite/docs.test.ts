@@ -121,7 +121,7 @@ describe('the subscriptions of docs/live.md', () => {
   const blocks = blocksOf(read('docs/live.md'));
   const subscriptions = blocks.filter(({ text }) => isSubscription(text));
   const [mutation] = samplesOf(blocks);
-  // The keys are the cursors that are shown.
+  // The keys are the cursors that the document shows.
   const realCursors = new Map<string, string>();
   beforeAll(resetStore);
 

@@ -68,7 +68,7 @@ describe('a gateway with WORKERS=2', { timeout: 300_000 }, () => {
   });
 
   it('restarts workers that fail to start, with back-off, until they start', async () => {
-    // Workers share a port that was chosen for them only while one of them is alive.
+    // If the system chooses the port, workers keep it only while at least one of them is alive.
     await start({ PORT: String(await freePort()) });
     await store.run('alter table _prisma_migrations rename to gone');
     execFileSync('pkill', ['-KILL', '-P', String(program.process.pid)]);

@@ -23,11 +23,11 @@ async function postLong(program: Program, count: number): Promise<void> {
 describe('a gateway with little memory', () => {
   it('keeps only a few of many long documents in memory', async () => {
     const program = await startProgram({ ...store.environment, ...LITTLE_MEMORY });
-    // The caches keep 22 of them, in about 11 MB.
+    // The caches keep 22 of these documents, in about 11 MB.
     await postLong(program, 25);
     const before = await usedMb(program);
     await postLong(program, 24);
-    // Keeping all of them would take 12 MB.
+    // Keeping all of these documents as well would take 12 MB.
     expect(await usedMb(program)).toBeLessThan(before + 6);
     expect(await program.stop()).toBe(0);
   });
@@ -37,7 +37,7 @@ describe('a gateway with little memory', () => {
     await postValues(program, 'a');
     const before = await usedMb(program);
     await postValues(program, 'b');
-    // Keeping all of them would take 3 MB.
+    // Keeping all of these variables as well would take 3 MB.
     expect(await usedMb(program)).toBeLessThan(before + 1.5);
     expect(await program.stop()).toBe(0);
   });

@@ -121,7 +121,7 @@ describe('SQL that an operator runs', () => {
     await runSql(url, `drop owned by ${ROLE}; drop role ${ROLE}`);
   });
 
-  it('is recorded with any search path, even one with tables and operators of the same names', async () => {
+  it('is recorded with any search path, even if the path leads to other tables and operators with the same names', async () => {
     await runSql(
       url,
       `create schema other;

@@ -162,7 +162,7 @@ describe.each(Object.keys(WAYS))('a client that %s', (way) => {
     leave();
     await expectWaiting(0);
     await unlock();
-    // It scans a table too, so it runs after all waiting tasks.
+    // This query scans a table too, so it runs after all waiting statements.
     await gateway.data('{ pets(filter: { name: "last" }) { nodes { id } } }');
     const searches = gateway.statements.filter((statement) => statement.includes('from pets'));
     expect(searches).toHaveLength(MAX_HEAVY + 1);

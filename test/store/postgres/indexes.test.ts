@@ -35,7 +35,7 @@ describe('the indexes of a large store', () => {
   });
   afterEach(() => database.drop());
 
-  it('can be created before the migration, which then does not create them', async () => {
+  it('can be created before the migration, which then keeps them', async () => {
     await createBefore();
     const before = await run(INDEXES);
     expect(before.map(({ definition }) => definition)).toEqual(
@@ -45,7 +45,7 @@ describe('the indexes of a large store', () => {
     expect(await run(INDEXES)).toEqual(before);
   });
 
-  it('make the migration fail with an error that names them if they are incomplete', async () => {
+  it('make the migration fail if they are invalid, with an error that names them', async () => {
     await createBefore();
     await run(
       `update pg_index set indisvalid = false where indexrelid = 'pets_folded_name_id_idx'::regclass`,

@@ -63,7 +63,7 @@ function lose(lost: Loss, text: string | RegExp, severity?: string): void {
       if (severity === undefined) client.destroy();
       else client.end(lostServer(severity), () => client.destroy());
     });
-    // unpipe() has paused it.
+    // unpipe() has paused the stream.
     server.resume().write(message);
   });
 }

@@ -275,7 +275,7 @@ const LISTS = Object.values(schema.getTypeMap())
     });
   });
 
-/** Returns the arguments of pages of a list: the first, the last, and the pages that end near either end. */
+/** Returns the arguments of pages: the first, the last, and the pages that end near either end of the list. */
 async function pagesOf(list: string, args: string): Promise<string[]> {
   const { start, end } = await gateway.data(
     `{ start: ${list}(${args}, first: 50) { pageInfo { cursor: endCursor } }
