@@ -60,7 +60,10 @@ async function use(starting: Promise<Proxy>): Promise<Proxy> {
   return proxy;
 }
 
-/** Changes a pet at a gateway, which notifies its own subscribers immediately, and the subscribers of other gateways after a second. */
+/**
+ * Changes a pet at a gateway, which notifies its own subscribers immediately. Subscribers of other gateways are notified
+ * after a second.
+ */
 async function rename(
   id: string,
   name: string,

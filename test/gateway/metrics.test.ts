@@ -41,7 +41,10 @@ function ask(query: string, headers: Record<string, string>, more = {}): Promise
   });
 }
 
-/** Returns the values of a metric by some of its labels, without the values for requests to /metrics: { 'Query.pet shop': 2 }. */
+/**
+ * Returns the values of a metric by some of its labels, such as { 'Query.pet shop': 2 }. Leaves out the values for
+ * requests to /metrics.
+ */
 async function valuesOf(name: string, ...by: string[]): Promise<Record<string, number>> {
   const values: Record<string, number> = {};
   for (const { labels, value, ...sample } of await readMetrics(gateway)) {

@@ -91,7 +91,7 @@ describe.each([...PAGES, '/openapi.json'])('the page at %s, with all its assets'
 });
 
 describe('an asset that is built on first request', () => {
-  it('is built once, and rebuilt after a failure', async () => {
+  it('is built only once, or again if building it failed', async () => {
     let made = 0;
     const serve = serveAsset(async () => {
       made += 1;

@@ -132,16 +132,19 @@ describe.each(FORMS)('a document id sent as %s', (_form, toParameters) => {
 });
 
 describe('a document id', () => {
-  it.each([5, [hashOf(TYPE)], null, ''])('is ignored if it is not a string: %j', async (id) => {
-    for (const parameters of [{ documentId: id }, withHash(id), { doc_id: id }, { id }]) {
-      for (const gateway of [any, known, automatic]) {
-        expect(await toAnswer(await post(gateway, parameters))).toMatchObject(BAD_REQUEST);
-        const beside = { ...parameters, query: TYPE };
-        expect(await toAnswer(await post(gateway, beside))).toEqual(TYPED);
+  it.each([5, [hashOf(TYPE)], null, ''])(
+    'is ignored if it is empty or not a string: %j',
+    async (id) => {
+      for (const parameters of [{ documentId: id }, withHash(id), { doc_id: id }, { id }]) {
+        for (const gateway of [any, known, automatic]) {
+          expect(await toAnswer(await post(gateway, parameters))).toMatchObject(BAD_REQUEST);
+          const beside = { ...parameters, query: TYPE };
+          expect(await toAnswer(await post(gateway, beside))).toEqual(TYPED);
+        }
+        expect(await toAnswer(await post(trusted, parameters))).toMatchObject(REQUIRED);
       }
-      expect(await toAnswer(await post(trusted, parameters))).toMatchObject(REQUIRED);
-    }
-  });
+    },
+  );
 });
 
 describe('a query', () => {

@@ -51,7 +51,7 @@ it("a replica's lag does not grow while there is no primary", () => {
   expect(lag.of(100n)).toBe(500);
 });
 
-it('after a promotion, a replica exceeds the maximum lag until it reaches the new primary', () => {
+it("after a promotion, a replica exceeds the maximum lag until it reaches the new primary's first known position", () => {
   const lag = createFilled(100n, 200n, 300n);
   lag.add(250n, 2);
   expect([lag.of(250n), lag.of(300n)]).toEqual([0, 0]);

@@ -143,7 +143,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     });
   });
 
-  it('reports the line with a unique day that another book already has', async () => {
+  it('rejects a mutation in which two lines have the same unique day, and names the day', async () => {
     const { createBooks } = await data(`mutation { createBooks(input: [
       { title: "A", isbn: "9780000000011", day: "2027-05-01" }
       { title: "B", isbn: "9780000000012", day: "2027-05-02" }
@@ -267,7 +267,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     },
   );
 
-  it('reports its title and version', async () => {
+  it('shows its title on the page /status, and exposes metrics', async () => {
     expect(await page('/status')).toContain('<title>Status · Bookshop</title>');
     expect(await page('/metrics')).toContain('database_up 1');
   });

@@ -62,7 +62,7 @@ describe('compose.yaml', () => {
     }
   });
 
-  it('lets only the database write to disk, and contains no password', () => {
+  it('makes all root file systems read-only, drops the capabilities of all services except the database, and contains no password', () => {
     expect(Object.values(services).filter((service) => service['read_only'] !== true)).toEqual([]);
     expect(
       Object.keys(services).filter((name) => services[name]?.['cap_drop'] === undefined),

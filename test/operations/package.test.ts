@@ -25,7 +25,7 @@ const NODE_OPTIONS = `--import "data:text/javascript,${encodeURIComponent(SET_FL
 
 const isNoTemplate = (path: string): boolean => !path.endsWith('template-store');
 
-/** Copies the packages that the image contains besides the bundle, but not the template that `npm ci` adds to PGlite. */
+/** Copies the packages that the image contains besides the bundle, but not the template that `npm ci` creates. */
 async function copyPackages(target: string): Promise<void> {
   const [, selector = ''] = /npm query '([^']+)'/.exec(await readFile('Dockerfile', 'utf8')) ?? [];
   const found = execFileSync('npm', ['query', selector], { encoding: 'utf8', stdio: 'pipe' });

@@ -18,7 +18,7 @@ beforeAll(() => {
 const identify = async (pglite: string): Promise<bigint> =>
   (await readFile(join(pglite, 'global/pg_control'))).readBigUInt64LE();
 
-describe('starting the gateway', { timeout: 60_000 }, () => {
+describe('a gateway that starts on the embedded database', { timeout: 60_000 }, () => {
   it('replaces an unfinished store with a copy of the template, and does not migrate it if MIGRATE=false', async () => {
     await mkdir(join(folder, 'pglite'));
     await writeFile(join(folder, 'pglite/PG_VERSION'), '18');
@@ -85,7 +85,7 @@ describe('starting the gateway', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a failed start', () => {
+describe('a gateway that fails to start', () => {
   it('exits with a readable message if DATA_DIR is not a folder', async () => {
     const file = join(folder, 'file');
     await writeFile(file, '');
@@ -103,7 +103,7 @@ describe('a failed start', () => {
   });
 });
 
-describe('starting on PostgreSQL', () => {
+describe('a gateway that starts on PostgreSQL', () => {
   const onPostgres = useProgramStore();
 
   it('exits with a readable message if the connection is lost', async () => {
@@ -130,7 +130,7 @@ describe('starting on PostgreSQL', () => {
   });
 });
 
-describe('starting with an invalid configuration', () => {
+describe('a gateway with an invalid configuration', () => {
   it.each([
     [{ PORT: 'abc' }, 'PORT must be a whole number from 0 to 65535.'],
     [

@@ -152,6 +152,7 @@ describe('the stock of several pets', () => {
       { petId: stocked, quantity: 9 },
     ];
     const { inventory } = await updateInventories(set);
+    expect(gateway.statements).toHaveLength(1);
     expect(inventory).toEqual([
       { petId: bare, quantity: 3 },
       { petId: stocked, quantity: 9 },

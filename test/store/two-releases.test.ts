@@ -135,7 +135,7 @@ describe('a row recorded before a column existed', () => {
       'categoryChanged { after { name description } }',
       { name: 'Cats', description: null },
     ],
-  ])("has the column's default for the type %s", async (type, row, field, after) => {
+  ])("is returned with the column's default: %s", async (type, row, field, after) => {
     const stream = await subscribe(field);
     await run(`insert into changes (type, row_id, kind, after)
         values ('${type}', 1, 'created', '${row}')`);

@@ -29,7 +29,7 @@ beforeAll(async () => {
 const lineOf = (response: Response): Promise<LogEntry> => findLine(program, response);
 
 describe('a POST', () => {
-  it('is logged as one line with its operation, status and time, and nothing else', async () => {
+  it('is logged as one line with its operation, cost, status and duration, but not with its text', async () => {
     const query = 'query Other { __typename } query Names { categories { totalCount } }';
     const line = await lineOf(await post(program, { query, operationName: 'Names' }));
     expect(line).toEqual({

@@ -148,7 +148,10 @@ async function readiness(): Promise<unknown[]> {
   return [any.status, writes, forWrites.status];
 }
 
-/** Returns the id of the process that executes the next statement. If no other statement is running, the pool uses the connection that was released last. */
+/**
+ * Returns the id of the process that executes the next statement. If no other statement is running, the pool uses the
+ * connection that was released last.
+ */
 async function nextBackend(): Promise<unknown> {
   const [row] = await gateway.db.query<{ pid: number }>(sql`select pg_backend_pid() as pid`);
   expect(row).toEqual({ pid: expect.any(Number) });

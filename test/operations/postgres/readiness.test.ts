@@ -20,7 +20,10 @@ afterAll(async () => {
   await store.drop();
 });
 
-/** Returns the process ids of all connections except the connection for notifications, which might not have run a statement yet. */
+/**
+ * Returns the process ids of all connections except the connection for notifications, which might not have run a
+ * statement yet.
+ */
 const backends = async (): Promise<unknown[]> =>
   (
     await runSql(

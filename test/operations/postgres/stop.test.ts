@@ -111,7 +111,7 @@ describe('a gateway that is shutting down', () => {
     expect(await isListening()).toBe(false);
   });
 
-  it('closes idle connections immediately, and new connections that have sent nothing after about a second', async () => {
+  it('closes idle connections immediately, and closes a new connection after about a second if nothing arrives on it', async () => {
     await start(0);
     const silent = connectTo(gateway);
     const answered = connectTo(gateway);

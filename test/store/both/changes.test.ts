@@ -240,7 +240,7 @@ describeOnGateways(() => {
     const start = Date.now();
     const [change] = await changesOf(() => makeCategory(gateway));
     const time = Date.parse(change?.changedAt ?? '');
-    // PostgreSQL rounds to the next millisecond.
+    // PostgreSQL rounds to the nearest millisecond.
     expect(time).toBeGreaterThanOrEqual(start - 1);
     expect(time).toBeLessThanOrEqual(Date.now() + 1);
   });
@@ -282,7 +282,7 @@ describeOnGateways(() => {
       ],
       [[], []],
       [null, ['CategoryChange', 'InventoryItemChange', 'OrderChange', 'PetChange']],
-    ])('returns and counts changes of the types %j', async (types, expected) => {
+    ])('returns and counts changes to objects of the types %j', async (types, expected) => {
       const { edges, totalCount } = await page({ first: 100, filter: { types } });
       const found = edges.map(({ node }) => node['__typename']);
       expect([...new Set(found)].toSorted()).toEqual(expected);

@@ -200,7 +200,7 @@ describe('a statement that several clients share', () => {
     await expectWaiting(2);
     leaving.send({ type: 'complete', id: '1' });
     leave();
-    // Sent after the other message, so the gateway has received both.
+    // This client disconnected after the other client's message, so the gateway has received both.
     await expectWaiting(1);
     await unlock();
     expect(await staying.message()).toMatchObject({ payload: { data: { pets: {} } } });
@@ -237,7 +237,7 @@ describe('a write whose client disconnected', () => {
     await expectWaiting(2);
     leaveWrite();
     leaveRead();
-    // The read was cancelled, so the write would have been too.
+    // Only the read was cancelled; the write still waits for the lock.
     await expectWaiting(1);
     await unlock();
     const rows = (): Promise<unknown> =>
