@@ -173,7 +173,7 @@ describe('whether a pet can be ordered', () => {
     ['an AVAILABLE pet without an inventory item', {}, 0, false],
     ['a PENDING pet with stock', { stock: 3, status: 'PENDING' as const }, 3, false],
   ])(
-    'is returned for %s, with only one statement',
+    'is returned for %s, with only one statement if the query is compiled',
     async (_what, options, quantity, canBeOrdered) => {
       const id = await makePet(gateway, options);
       const inventory = 'stock' in options ? { quantity } : null;

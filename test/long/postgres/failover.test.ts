@@ -201,7 +201,7 @@ it('a gateway writes nothing to a former primary that comes back and accepts wri
   expect(await ordersOn(former)).toEqual(rows);
   expect(await ordersOn(primary)).toEqual(new Set(ids));
 
-  // The same holds if the former primary is the only server left.
+  // The same holds if the former primary is the only server left that accepts writes.
   const [third] = standbys().filter((server) => server !== former);
   await primary.kill();
   await expectLogged(gateway, lost(primary));

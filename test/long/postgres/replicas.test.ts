@@ -323,7 +323,7 @@ describe('a replica that fails', () => {
     await runSql(url, 'delete from sleepers');
     await runSql(url, 'vacuum sleepers');
     await Promise.all(reads);
-    // Without the conflict, the statement timeout would have cancelled it.
+    // Without the conflict, the statement timeout would have cancelled the query.
     expect(performance.now() - start).toBeLessThan(8000);
     await runSql(url, 'drop view orders; alter table kept_orders rename to orders');
     expect(gateway.messages).toEqual([]);

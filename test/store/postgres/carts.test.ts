@@ -128,7 +128,7 @@ const ACTS = [
   [adjust, adjust, swap, updatePet, updatePet, deletePet],
 ].flat();
 
-describe('concurrent carts and orders at two gateways, among all other writes to pets and stock,', () => {
+describe('concurrent carts and orders at two gateways, among other writes to pets and stock,', () => {
   const ledger = new Ledger();
   const codes = new Set<string | undefined>();
 
