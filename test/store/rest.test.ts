@@ -30,7 +30,7 @@ const fillOrders = async (count: number): Promise<void> => {
   const petId = BigInt(await makePet(gateway));
   await gateway.db.write(sql`
     insert into orders (pet_id, quantity) select ${petId}, generate_series(1, ${count}::integer)`);
-  // PostgreSQL stores changed rows behind the others.
+  // PostgreSQL stores an updated row behind the other rows.
   await gateway.db.write(sql`update orders set complete = true where quantity % 2 = 0`);
 };
 

@@ -350,7 +350,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(1);
     });
 
-    // With the digest that the earlier release stored.
+    // `hash` is the digest of the input that the earlier release stored.
     it.each([
       {
         operation: 'createPet',
@@ -371,7 +371,7 @@ describeOnGateways(() => {
         ids: { id: ['bigint'], petId: ['bigint'] },
       },
     ])(
-      'makes a retry return the result of $operation at a release without the input $later',
+      'makes a retry of $operation return the original result, even if it was stored by an earlier release without the input field $later',
       async ({ operation, type, later, hash, input, row, ids }) => {
         const key = `${operation} before`;
         const result = JSON.stringify({ json: row, meta: { values: ids, v: 1 } });

@@ -83,7 +83,7 @@ describe.concurrent('a mutation of several lines', () => {
     async ([table, mutation, type], { expect: expected }) => {
       const low = await makePet(gateway, { stock: 5 });
       const high = await makePet(gateway, { stock: 5 });
-      // PostgreSQL stores changed rows behind the others.
+      // PostgreSQL stores an updated row behind the other rows.
       await mutate(gateway, 'updatePet', { id: low, input: { name: 'Low' } });
       await mutate(gateway, 'adjustInventory', { petId: low, by: 1 });
       const id = table === 'pets' ? 'id' : 'pet_id';
@@ -160,7 +160,7 @@ describe.concurrent('a write', () => {
     ['placeOrders(input: [{ petId: "P", quantity: 1 }])', sell, 'PetNotAvailable'],
     ['updateInventory(petId: "P", input: { quantity: 1 })', 'delete from pets', 'PetNotFound'],
   ] as const)(
-    'waits for a concurrent change of its pet, and is rejected if the pet is sold or gone: %s',
+    'waits for a concurrent change to its pet, and is rejected if the pet was sold or deleted: %s',
     async ([mutation, change, type], { expect: expected }) => {
       const petId = await makePet(gateway, { stock: 5 });
       const other = await begin(`${change} where id = ${petId}`);
@@ -178,7 +178,7 @@ describe.concurrent('a write', () => {
 const countShared = (): number =>
   gateway.statements.filter((text) => text.includes('skip locked')).length;
 
-/** Creates the trigger of an operator, which runs a statement for each order of 7 units. */
+/** Creates a trigger, as an operator may, which runs a statement for each order of 7 units. */
 const createTrigger = (statement: string): Promise<unknown> =>
   runSql(
     url,
@@ -188,7 +188,7 @@ const createTrigger = (statement: string): Promise<unknown> =>
       when (new.quantity = 7) execute function hinder()`,
   );
 
-/** Places an order at a gateway; returns it or the code of its error. */
+/** Places an order at a gateway; returns the order, or the code of the error. */
 async function placeAt(at: Gateway, petId: string, quantity: number) {
   const { data, errors } = await at.graphql(
     `mutation ($input: NewOrder!) {
