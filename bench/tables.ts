@@ -5,7 +5,7 @@ import { medianOf, medians, type Results } from './rounds.ts';
 import type { Cost } from './statements.ts';
 import type { Workload } from './workloads.ts';
 
-/** Writes a table in Markdown. All columns but the first are numbers. */
+/** Writes a table in Markdown. All columns except the first contain numbers. */
 function toTable(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = heads.map((head, column) =>
     Math.max(...[head, ...rows.map((row) => row[column] ?? '')].map(({ length }) => length)),
@@ -115,7 +115,7 @@ export function growthTables(results: Results, workloads: readonly Workload[]): 
   }).join('');
 }
 
-/** The table of the SQL statements of each operation, which the tests check. */
+/** The table of the number of SQL statements of each operation, which the tests check. */
 export function costTable(costs: readonly Cost[]): string {
   const rows = costs.map(({ operation, statements }) => [operation, String(statements)]);
   return `\n### SQL statements of one request\n\n${toTable(['operation', 'statements'], rows)}`;

@@ -16,7 +16,7 @@ import { AUTH_BY_SECRET, mint } from '../support/tokens.ts';
 describeInChromium((chromium) => {
   let page: Page;
 
-  /** The section of an operation. */
+  /** The section of the page about an operation. */
   const operation = (id: string): Locator => page.locator(`#${id}`);
 
   const send = async (petId: string): Promise<Locator> => {

@@ -265,8 +265,8 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
 });
 
 /**
- * Follows a pet from the end of the change log; returns once that position is known. The result collects what
- * arrives.
+ * Follows a pet from the end of the change log. Once that position is known, returns an array, to which each result
+ * that arrives is added.
  */
 async function followPet(send: Subscribe, id: string): Promise<unknown[]> {
   const results: unknown[] = [];

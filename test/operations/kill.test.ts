@@ -8,7 +8,7 @@ import { rounds } from '../support/rounds.ts';
 const STOCK = 1_000_000;
 const CALLERS = 8;
 const KILLS = rounds(1, 10);
-// The moment of the kill differs each time.
+// The gateway is killed after a random number of orders between these bounds.
 const MIN_PLACED = 20;
 const MAX_PLACED = 60;
 

@@ -28,7 +28,7 @@ describe('npm run manifest', () => {
 });
 
 describe('DOCUMENTS_MANIFEST', () => {
-  // Nothing listens there: a gateway that connects first would fail with ECONNREFUSED.
+  // No server listens there: a gateway that connected before it read the manifest would fail with ECONNREFUSED.
   const SERVER = { DATABASE_URL: 'postgresql://127.0.0.1:1/store' };
 
   it.each([

@@ -77,7 +77,7 @@ class Follower {
   }
 }
 
-/** Honest subscribers that are cut off: each receives each change once, in the order of the change log. */
+/** Honest subscribers whose connections are cut: each must receive each change once, in the order of the change log. */
 export class Followers {
   received = 0;
   readonly #client: Client;
@@ -97,7 +97,7 @@ export class Followers {
     this.#cutting = setInterval(() => pick(this.#followers).cut(), CUT_EVERY_MS);
   }
 
-  /** Starts following changes from now on. */
+  /** Starts followers of the changes that are made from now on. */
   static async start(gateway: GatewayProcess, client: Client, journal: Journal) {
     const query = '{ changes(last: 1) { pageInfo { endCursor } } }';
     const { data } = await client.graphql<Page>({ query });

@@ -9,7 +9,7 @@ const MAX_STOP_MS = 20_000;
 const MAX_RECOVERY_MS = 30_000;
 const SHOWN_MESSAGES = 8;
 
-/** Runs the built gateway like a supervisor, which restarts it whenever it exits. */
+/** Runs the built gateway like a supervisor, which restarts the gateway whenever it exits. */
 export class GatewayProcess {
   /** Whether the gateway may exit now with code 1. */
   mayEnd = false;
@@ -37,7 +37,7 @@ export class GatewayProcess {
     return gateway;
   }
 
-  /** Its process ids: the primary's, then those of the workers. */
+  /** The process ids of the gateway: the primary process's, then the workers'. */
   pids(): number[] {
     const { pid = 0 } = this.#program.process;
     try {

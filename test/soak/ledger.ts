@@ -31,7 +31,7 @@ export class Ledger {
     this.#journal = journal;
   }
 
-  /** Creates the pets. Every fourth has too little stock for all orders. */
+  /** Creates the pets. Every fourth pet has too little stock for all of its orders. */
   async createPets(client: Client): Promise<void> {
     const create = async (type: string, mutation: string): Promise<string> => {
       const query = `mutation { made: ${mutation} { ... on ${type} { id } } }`;

@@ -122,17 +122,17 @@ export const openRaw = (): Promise<RawDatabase> =>
   (kind ?? inject('databases')[0]) === 'PGlite' ? openRawPglite() : openRawPostgres();
 
 /**
- * Opens a copy of the empty database for a gateway; closing it removes it. It uses the project's first
- * database, or inside `describeOnDatabases` the one under test.
+ * Opens a copy of the empty database for a gateway; closing the database removes the copy. It is the first database of
+ * the current Vitest project or, inside `describeOnDatabases`, the database under test.
  */
 export const openCopy = async (config: Config, log: Log): Promise<TestDatabase> =>
   (await openRaw()).open(config, log);
 
-/** Opens a copy of the empty database on PostgreSQL for a gateway; closing it removes it. */
+/** Opens a copy of the empty database on PostgreSQL for a gateway; closing the database removes the copy. */
 export const openCopyOnPostgres = async (config: Config, log: Log): Promise<TestDatabase> =>
   (await openRawPostgres()).open(config, log);
 
-/** Opens a copy of the empty PGlite for a gateway; closing it resets it. */
+/** Opens a copy of the empty PGlite for a gateway; closing the database resets the PGlite. */
 export const openCopyOnPglite = async (config: Config, log: Log): Promise<TestDatabase> =>
   (await openRawPglite()).open(config, log);
 

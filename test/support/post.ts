@@ -1,4 +1,4 @@
-/** A query is compiled once it has been executed this many times. */
+/** The number of executions after which a query has been compiled. */
 export const TIMES_UNTIL_COMPILED = 3;
 
 interface Options {

@@ -159,7 +159,7 @@ export const appendOrder: SelectorStoreUpdater = (store) => {
   ConnectionHandler.insertEdgeAfter(orders, edge);
 };
 
-/** Changes to some pets. Relay itself selects the `nodeId` of each. */
+/** Changes to some pets. Relay adds the `nodeId` of each pet to the selection. */
 export const petChangedSubscription = graphql`
   subscription petsChangedSubscription($ids: [ID!], $after: String) {
     petChanged(filter: { ids: $ids }, after: $after) {

@@ -17,7 +17,7 @@ import { AUTH_BY_SECRET, bearing, mint } from '../../support/tokens.ts';
 const hasPrometheus = spawnSync('prometheus', ['--version']).status === 0;
 const WAIT = { timeout: 60_000, interval: 250 };
 const SCOPES = 'read pets:write inventory:write orders:write metrics';
-// The sunset has passed, so calls fire an alert.
+// The sunset date has passed, so calls to the deprecated route fire an alert.
 const SUNSET = { SUNSET_DATE: '2026-11-21' };
 
 const PETS = 'query Pets { pets(first: 5) { totalCount nodes { name category { name } } } }';

@@ -35,7 +35,7 @@ describe('a gateway that receives a stop signal', () => {
       program.process.kill(signal);
       program.process.kill('SIGCONT');
       await program.logged(/^Stopping\.$/);
-      // A terminal that closes may send it twice.
+      // A terminal that closes may send SIGHUP twice.
       if (signal === 'SIGHUP') program.process.kill(signal);
       for (const caller of callers) caller.write(REQUEST);
       expect(new Set(await ends)).toEqual(new Set(['HTTP/1.1 200 OK']));

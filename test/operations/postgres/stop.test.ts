@@ -14,7 +14,7 @@ const STOP_TIMEOUT_MS = 30_000;
 // The longest that a shutdown takes if it does not wait for the timeout.
 const SOON_MS = 15_000;
 
-// All gateways that the tests start share its database.
+// A gateway whose database is shared by all gateways that the tests start.
 let store: Gateway;
 let gateway: Gateway;
 beforeAll(async () => {
