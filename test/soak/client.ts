@@ -13,7 +13,7 @@ const SHOWN_CHARACTERS = 300;
 // A request can be repeated after either error.
 const TEMPORARY = new Set<string | undefined>(['SERVICE_UNAVAILABLE', 'OUTCOME_UNKNOWN']);
 
-// Callers share it, because the writes of one caller are compared with the reads of others.
+// All callers share this function, because the writes of one caller are compared with the reads of others.
 const fetchOwnWrites = createOwnWritesFetch();
 
 interface GraphqlBody {

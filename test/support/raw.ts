@@ -58,7 +58,7 @@ export function sendRaw(
   });
 }
 
-/** A response, with its body unless that may be incomplete or chunked. */
+/** A response. Its body is left out if it may be incomplete or chunked. */
 const wholeOf = ({ status, headers, body }: RawAnswer): SeenAnswer => ({
   status,
   headers,

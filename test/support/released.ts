@@ -4,7 +4,7 @@ import { Client, type DatabaseError, type QueryResult } from 'pg';
 
 import { runSql } from './postgres.ts';
 
-/** A statement, and its values as pg gets them, or as they are in JSON. */
+/** A statement, and its values, as pg receives them or as JSON represents them. */
 export interface Statement {
   readonly sql: string;
   readonly values: readonly unknown[];

@@ -41,7 +41,7 @@ interface Answer {
 const change = (turn: number, ...mutation: Mutation): Promise<Answer> =>
   mutate(turn % 2 === 0 ? first : second, ...mutation);
 
-/** The pets, their orders, and how the stock of each was changed from outside. */
+/** The pets, their orders, and how many units were added to the stock of each pet, not counting orders. */
 class Ledger {
   readonly pets: string[] = [];
   readonly orders: string[] = [];

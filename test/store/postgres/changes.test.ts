@@ -110,7 +110,7 @@ describe('SQL that an operator runs', () => {
     for (const name of ['changes', 'settled_changes']) {
       await expect(runSql(url, `set role ${ROLE}; delete from ${name}`)).rejects.toThrow('denied');
     }
-    // Otherwise, the role could write to the change log with the rights of the function's owner.
+    // If this were allowed, the role could write to the change log with the rights of the function's owner.
     await expect(
       runSql(
         url,
