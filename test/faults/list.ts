@@ -57,11 +57,11 @@ const ORDERS: Fault[] = [
 
 const CARTS: Fault[] = [
   {
-    name: 'two lines of a cart for one pet take the units of only one line',
+    name: 'two entries of a cart for one pet take the units of only one entry',
     file: 'src/store/order/place-orders.ts',
     text: 'sum(quantity) over (partition by pet_id order by index) as needed',
     replacement: 'quantity as needed',
-    test: ['test/store/both/place-orders.test.ts', 'takes the units of each line'],
+    test: ['test/store/both/place-orders.test.ts', 'takes the units of each entry'],
   },
   {
     name: 'a rejected cart places the orders for its other pets',
@@ -75,7 +75,7 @@ const CARTS: Fault[] = [
     file: 'src/store/order/place-orders.ts',
     text: 'row_number() over (order by id) - 1',
     replacement: 'row_number() over (order by id desc) - 1',
-    test: ['test/store/both/place-orders.test.ts', 'takes the units of each line'],
+    test: ['test/store/both/place-orders.test.ts', 'takes the units of each entry'],
   },
 ];
 

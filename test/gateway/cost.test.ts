@@ -162,7 +162,7 @@ describe('the cost of an operation', () => {
         )
         .map((argument) => [`${name}(${argument.name}:)`, argument] as const),
     ),
-  )("increases with each line in a mutation's list argument: %s", (_name, { extensions }) => {
+  )("increases with each entry in a mutation's list argument: %s", (_name, { extensions }) => {
     expect(Number(extensions.directives?.cost?.weight ?? 0)).toBeGreaterThanOrEqual(30);
   });
 

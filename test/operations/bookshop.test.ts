@@ -143,7 +143,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     });
   });
 
-  it('rejects a mutation in which two lines have the same unique day, and names the day', async () => {
+  it('rejects a mutation in which two entries have the same unique day, and names the day', async () => {
     const { createBooks } = await data(`mutation { createBooks(input: [
       { title: "A", isbn: "9780000000011", day: "2027-05-01" }
       { title: "B", isbn: "9780000000012", day: "2027-05-02" }

@@ -62,7 +62,7 @@ describe('creating several pets', () => {
     expect(unset.pets.nodes).toEqual([{ inventory: null }]);
   });
 
-  it('reports the line with the missing category, and creates no pet', async () => {
+  it('reports the index of the entry with the missing category, and creates no pet', async () => {
     const categoryId = await makeCategory(gateway);
     const lines = [categoryId, '999999', categoryId].map((id) => ({
       name: 'Ida',
@@ -76,7 +76,7 @@ describe('creating several pets', () => {
     expect(category.pets.totalCount).toBe(0);
   });
 
-  it('reports all invalid lines together, and rejects more than a thousand lines', async () => {
+  it('reports all invalid entries together, and rejects more than a thousand entries', async () => {
     const valid = { name: 'Ida', categoryId: '1' };
     expect(
       await createPets([{ ...valid, name: '' }, valid, { ...valid, categoryId: 'x' }]),
@@ -116,7 +116,7 @@ describe('changing several pets', () => {
     ['a pet', { id: '999999', name: 'Z' }, 'PET_NOT_FOUND'],
     ['a category', { categoryId: '999999' }, 'CATEGORY_NOT_FOUND'],
   ])(
-    'reports the line with %s that does not exist, and changes no pet',
+    'reports the index of the entry with %s that does not exist, and changes no pet',
     async (_what, line, code) => {
       const first = await makePet(gateway, { name: 'A' });
       const second = await makePet(gateway, { name: 'B' });
@@ -133,7 +133,7 @@ describe('changing several pets', () => {
     },
   );
 
-  it('rejects two lines for the same pet', async () => {
+  it('rejects two entries for the same pet', async () => {
     const id = await makePet(gateway);
     expect(await updatePets([{ id }, { id: `0${id}` }])).toEqual({
       code: 'INVALID_INPUT',
@@ -175,7 +175,7 @@ describe('the stock of several pets', () => {
     ['INSUFFICIENT_STOCK', { by: -6 }, { available: 5 }],
     ['STOCK_LIMIT_EXCEEDED', { by: 2_147_483_647 }, {}],
     ['PET_NOT_FOUND', { petId: '999999', by: 1 }, {}],
-  ])('is not adjusted if one line returns %s', async (code, line, more) => {
+  ])('is not adjusted if one entry causes %s', async (code, line, more) => {
     const first = await makePet(gateway, { stock: 5 });
     const petId = await makePet(gateway, { stock: 5 });
     const lines = [
@@ -186,7 +186,7 @@ describe('the stock of several pets', () => {
     expect(await stockOf(gateway, first)).toBe(5);
   });
 
-  it('is not set if one line expects a different stock', async () => {
+  it('is not set if one entry expects a different stock', async () => {
     const first = await makePet(gateway, { stock: 5 });
     const petId = await makePet(gateway, { stock: 5 });
     const lines = [
@@ -201,7 +201,7 @@ describe('the stock of several pets', () => {
     expect(await stockOf(gateway, first)).toBe(5);
   });
 
-  it('includes the units of all concurrent lines, even if they create the inventory items', async () => {
+  it('includes the units of all concurrent mutations, even if they create the inventory items', async () => {
     const pets = await Promise.all(Array.from({ length: 20 }, () => makePet(gateway)));
     const lines = pets.map((petId) => ({ petId, by: 1 }));
     const orders = [lines, lines.toReversed(), lines, lines.toReversed()];

@@ -23,7 +23,7 @@ const ordersOf = async (petId: string): Promise<number> =>
 
 describeOnGateways(() => {
   describe('placing several orders', () => {
-    it('takes the units of each line, and returns the orders in input order', async () => {
+    it('takes the units of each entry, and returns the orders in input order', async () => {
       const first = await makePet(gateway, { name: 'Ada', stock: 5 });
       const second = await makePet(gateway, { name: 'Bo', stock: 5 });
       const input = [
@@ -53,7 +53,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, second)).toBe(0);
     });
 
-    it('accepts a single line instead of a list, as GraphQL allows', async () => {
+    it('accepts a single entry instead of a list, as GraphQL allows', async () => {
       const petId = await makePet(gateway, { stock: 1 });
       const { placeOrders } = await gateway.data(
         `mutation { placeOrders(input: { petId: "${petId}", quantity: 1 }) {
@@ -62,7 +62,7 @@ describeOnGateways(() => {
       expect(placeOrders).toEqual({ orders: [{ petId }] });
     });
 
-    it('accepts up to a thousand lines', async () => {
+    it('accepts up to a thousand entries', async () => {
       const petId = await makePet(gateway, { stock: 5000 });
       const lines = Array.from({ length: 1001 }, (_, index) => ({
         petId,
@@ -83,7 +83,7 @@ describeOnGateways(() => {
   });
 
   describe('placing several orders, one of which is rejected,', () => {
-    it('reports the line at which the total for its pet exceeds the stock', async () => {
+    it('reports the index of the entry at which the total for its pet exceeds the stock', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const other = await makePet(gateway, { stock: 5 });
       const input = [
@@ -105,7 +105,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(2_147_483_647);
     });
 
-    it('reports the first rejected line, whatever its error is, and writes nothing', async () => {
+    it('reports the index of the first rejected entry, whatever its error is, and writes nothing', async () => {
       const served = await makePet(gateway, { stock: 5 });
       const pending = await makePet(gateway, { stock: 1, status: 'PENDING' });
       const sold = await makePet(gateway, { stock: 1, status: 'SOLD' });
@@ -126,7 +126,7 @@ describeOnGateways(() => {
     });
   });
 
-  it('the errors of mutations whose input is not a list have no line', async () => {
+  it('the field line is null in the errors of mutations whose input is not a list', async () => {
     const petId = await makePet(gateway, { stock: 1 });
     const { none, few } = await gateway.data(`mutation {
       none: deletePet(id: "999999") { ... on PetNotFound { line } }
@@ -134,8 +134,8 @@ describeOnGateways(() => {
     expect([none, few]).toEqual([{ line: null }, { line: null }]);
   });
 
-  describe('placing orders with invalid lines', () => {
-    it('rejects an empty cart', async () => {
+  describe('an invalid cart', () => {
+    it('is rejected if it is empty', async () => {
       expect(await place([])).toMatchObject({
         code: 'INVALID_INPUT',
         issues: [{ path: ['input'], code: 'TOO_SHORT', line: null }],
@@ -146,7 +146,7 @@ describeOnGateways(() => {
       [{ petId: '1', quantity: 0 }, 'TOO_SMALL', 'quantity'],
       [{ petId: 'x', quantity: 1 }, 'INVALID_ID', 'petId'],
       [{ petId: '1', quantity: 1, shipDate: '0001-01-01T00:00:00+01:00' }, 'TOO_SMALL', 'shipDate'],
-    ])('reports the index of the invalid line: %j', async (line, code, field) => {
+    ])('is rejected with the index of the invalid entry: %j', async (line, code, field) => {
       const petId = await makePet(gateway, { stock: 1 });
       expect(await place([{ petId, quantity: 1 }, line])).toMatchObject({
         code: 'INVALID_INPUT',
@@ -156,7 +156,7 @@ describeOnGateways(() => {
     });
   });
 
-  it('placing orders reports all ship dates more than a day in the past, each with the index of its line', async () => {
+  it('placing orders reports all ship dates more than a day in the past, each with the index of its entry', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     const shipDates = [
       '1990-01-05T00:00:00Z',
@@ -178,7 +178,7 @@ describeOnGateways(() => {
     expect(await stockOf(gateway, petId)).toBe(5);
   });
 
-  it('placing orders reports all of a hundred invalid lines, but only ten of them in the message', async () => {
+  it('placing orders reports all of a hundred invalid entries, but only ten of them in the message', async () => {
     const input = Array.from({ length: 100 }, () => ({ petId: '1', quantity: 0 }));
     const { message, issues } = await place(input);
     expect(issues).toHaveLength(100);

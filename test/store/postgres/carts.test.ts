@@ -58,7 +58,7 @@ class Ledger {
 
 type Act = (ledger: Ledger, turn: number) => Promise<Answer>;
 
-/** Orders a cart of two to six lines, in any order; several lines can be for the same pet. */
+/** Orders a cart of two to six entries, in any order; several entries can be for the same pet. */
 const placeCart: Act = async (ledger, turn) => {
   const lines = Array.from({ length: 2 + random(5) }, () => ({
     petId: ledger.anyPet(),

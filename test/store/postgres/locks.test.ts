@@ -70,8 +70,8 @@ describe.concurrent('a deadlock', () => {
 const CART = 'placeOrders(input: [{ petId: "H", quantity: 1 }, { petId: "L", quantity: 1 }])';
 const STOCKS = 'adjustInventories(input: [{ petId: "H", by: 1 }, { petId: "L", by: 1 }])';
 
-describe.concurrent('a mutation of several lines', () => {
-  // The lines are in the opposite order.
+describe.concurrent('a mutation whose input is a list', () => {
+  // The entries are in the opposite order.
   it.for([
     ['pets', CART, 'PlacedOrders'],
     ['inventory_items', CART, 'PlacedOrders'],
