@@ -124,7 +124,7 @@ describe.each(FORMS)('a document id sent as %s', (_form, toParameters) => {
     },
   );
 
-  it('may be unknown if the query is sent as well, unless DOCUMENTS=trusted', async () => {
+  it('can be unknown if the query is sent as well, unless DOCUMENTS=trusted', async () => {
     const parameters = { query: BESIDE, ...toParameters(hashOf(BESIDE)) };
     const answer = ofTypename('beside');
     await expectAnswers(parameters, answer, answer, answer, NOT_FOUND);

@@ -238,7 +238,7 @@ describe('an operation', () => {
     ['A', 200],
     ['B', 401],
   ])(
-    'is checked on its own, even if the document contains other operations: %s',
+    'is checked independently of the other operations in its document: %s',
     async (operationName, status) => {
       const query = 'query A { __typename } query B { pets { totalCount } }';
       const response = await postTo(gateway, { query, operationName });
