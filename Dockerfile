@@ -6,8 +6,8 @@ RUN npm ci --ignore-scripts
 COPY . .
 RUN npx prisma generate && npm run build
 
-# /image becomes the root folder: the gateway and the packages that are not in its bundle, without files that no
-# import reads …
+# /image becomes the root folder: the gateway and the packages that it loads from node_modules, without files
+# that no import reads …
 RUN npm query ':root > [name="@electric-sql/pglite"], :is(#fs-native-extensions, #pg), :is(#fs-native-extensions, #pg) *' \
       | node -p 'JSON.parse(fs.readFileSync(0)).map(({ location }) => location).join(" ")' > /packages \
  && mkdir -p /image/app /image/etc /image/usr/local/bin \

@@ -92,8 +92,8 @@ async function bundle() {
     mainFields: ['module', 'main'],
     target: 'node20',
     plugins: [oneGraphql, tracedPg],
-    // The first two packages read their own files; pg-native is not installed. The Dockerfile copies the first two, and
-    // pg. All other packages are bundled, with lazily imported modules in separate files.
+    // The first two packages read their own files; pg-native is not installed. All other packages are bundled, with
+    // lazily imported modules in separate files. The Dockerfile copies the first two, and pg for OpenTelemetry.
     external: ['@electric-sql/pglite', 'fs-native-extensions', 'pg-native'],
     // Bundled CommonJS modules call `require`.
     banner: {

@@ -111,7 +111,7 @@ describeInChromium((chromium) => {
       await expectFirst(`Category ${id} was created`);
     });
 
-    it('continues after a change to an object whose type was added in a later release', async () => {
+    it('shows a change to an object whose type was added in a later release', async () => {
       await page.route('**/graphql', async (route) => {
         const response = await route.fetch();
         const body = (await response.text())

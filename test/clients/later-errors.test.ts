@@ -36,7 +36,7 @@ it('Apollo Client returns the fields of an error whose type was added after the 
   });
 });
 
-it('urql with Graphcache returns an error whose type was added after the client was built in `error`, not in `data`', async () => {
+it('urql with Graphcache returns an error in `error`, not in `data`, if its type was added after the client was built', async () => {
   const older = introspectionFromSchema(buildSchema(schemaWithout(LATER)));
   const client = createUrqlClient(url, older);
   const { data, error } = await client.mutation(PLACE_ORDER, variables);

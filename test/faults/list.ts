@@ -202,14 +202,14 @@ const ACCESS: Fault[] = [
     file: 'src/gateway/auth/caller.ts',
     text: 'new Set([...publicScopes, ...scopes])',
     replacement: 'new Set(scopes)',
-    test: ['test/gateway/scopes.test.ts', 'does not require the scope read with AUTH_READ=open'],
+    test: ['test/gateway/scopes.test.ts', 'with AUTH_READ=open, does not require the read scope'],
   },
   {
     name: "a caller that may only place orders can read other data through an order's result",
     file: 'src/gateway/graphql/plugins/use-documents.ts',
     text: 'if (operation && usageOf(schema, operation).reads)',
     replacement: "if (operation?.node.operation === 'query')",
-    test: ['test/gateway/scopes.test.ts', 'requires the scope read to select'],
+    test: ['test/gateway/scopes.test.ts', 'requires the read scope to select'],
   },
   {
     name: 'a caller that may only place orders can change the stock',

@@ -156,7 +156,7 @@ describe('the time limit of an operation', () => {
   const document = parse('{ __typename }');
   const operation = operationOf(document, undefined) as Call['operation'];
   const MINUTE_MS = 60_000;
-  // The part of a call that sets its time limit.
+  // The only part of the context that `limitTime` reads: the request arrived a minute ago.
   const context = { arrivedAt: performance.now() - MINUTE_MS } as Call['context'];
   const estimate = { cost: 1, bytes: 0, statements: 0 };
   const call = { schema, variables: {}, context, estimate, operation };

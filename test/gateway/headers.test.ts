@@ -61,7 +61,7 @@ interface ReadHeader {
   readonly others?: Record<string, string>;
 }
 
-/** Headers that the gateway or a library reads in parts. */
+/** Headers whose values the gateway or a library parses. */
 const READ: ReadHeader[] = [
   { name: 'Accept' },
   { name: 'Accept-Encoding', target: ASSET },

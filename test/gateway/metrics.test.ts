@@ -73,7 +73,7 @@ it("GET and HEAD /metrics return Prometheus' text format, and other methods are 
   expect(await callsOf()).toEqual({});
 });
 
-describe('the metric of calls to REST operations', () => {
+describe('the metric for calls to REST operations', () => {
   it('groups callers by the product in User-Agent, whatever the response status', async () => {
     const id = await makePet(gateway);
     expect((await get(`/pets/${id}`, 'shop/1.0')).status).toBe(200);
@@ -93,16 +93,28 @@ describe('the metric of calls to REST operations', () => {
 
   it.each([
     [
-      'their name if they also send a product',
+      'the client name, even if User-Agent names a product',
       { [AGENT]: 'okhttp/4.12', [NAME]: 'Till 3' },
       'Till 3',
     ],
-    ['a name with quotes and a backslash', { [NAME]: 'a"b\\c{d}=' }, 'a"b\\c{d}='],
-    ['a name that is not ASCII', { [NAME]: 'caf\xe9\t1' }, 'caf???1'],
-    ['a long name', { [NAME]: 'x'.repeat(500) }, 'x'.repeat(64)],
-    ['a product if the name is blank', { [AGENT]: 'curl/8', [NAME]: '  ' }, 'curl'],
+    ['a client name with quotes and a backslash', { [NAME]: 'a"b\\c{d}=' }, 'a"b\\c{d}='],
+    [
+      'the client name, with ? for each byte that is not printable ASCII',
+      { [NAME]: 'caf\xe9\t1' },
+      'caf???1',
+    ],
+    ['the first 64 characters of a long client name', { [NAME]: 'x'.repeat(500) }, 'x'.repeat(64)],
+    [
+      'the product in User-Agent if the client name is blank',
+      { [AGENT]: 'curl/8', [NAME]: '  ' },
+      'curl',
+    ],
     ['`unknown` if User-Agent is only a comment', { [AGENT]: '(compatible)' }, 'unknown'],
-    ['a long product', { [AGENT]: `${'y'.repeat(500)}/1` }, 'y'.repeat(64)],
+    [
+      'the first 64 characters of a long product in User-Agent',
+      { [AGENT]: `${'y'.repeat(500)}/1` },
+      'y'.repeat(64),
+    ],
   ])('identifies callers by %s', async (_what, headers: Record<string, string>, caller) => {
     await requestRaw(gateway, 'GET', '/pets/1', headers);
     expect(await callsOf()).toEqual({ [`GET /pets/{petId} ${caller}`]: 1 });
@@ -196,8 +208,8 @@ it('the metrics count GraphQL calls by root field, once per executed request', a
   });
 });
 
-describe('the metric of request durations', () => {
-  it('has the labels method, route and status', async () => {
+describe('the metric for request durations', () => {
+  it('has the labels `method`, `route` and `status`', async () => {
     const id = await makePet(gateway);
     await gateway.rest(`/pets/${id}`);
     await gateway.rest(`/pets/${id}`, { method: 'HEAD' });
@@ -224,7 +236,7 @@ describe('the metric of request durations', () => {
     await expectValues(times, DURATIONS, 'method', 'route', 'status');
   });
 
-  it('reports status 500 for an internal error, and the metric of statements counts the failed statement', async () => {
+  it('reports status 500 for an internal error, and the metric for statements counts the failed statement', async () => {
     const { error: before = 0 } = await valuesOf(STATEMENTS, 'result');
     await first.db.write(sql`alter table pets rename to gone`);
     const { status } = await gateway.rest('/pets/1');
@@ -240,8 +252,8 @@ describe('the metric of request durations', () => {
 const batchesOf = (samples: Sample[], loader: string, part: 'sum' | 'count') =>
   sumOf(samples, `dataloader_batch_size_${part}`, { loader });
 
-describe('the metric of batch sizes', () => {
-  it('has the label loader, and counts one batch for all fields of a request', async () => {
+describe('the metric for batch sizes', () => {
+  it('has the label `loader`, and counts one batch for all fields of a request', async () => {
     const categoryId = await makeCategory(gateway);
     const ids = [await makePet(gateway, { categoryId }), await makePet(gateway, { categoryId })];
     const before = await readMetrics(gateway);
@@ -264,10 +276,10 @@ describe('the metric of batch sizes', () => {
   });
 });
 
-describe('the metric of errors', () => {
+describe('the metric for errors', () => {
   const ERRORS = 'request_errors_total';
 
-  it('has the labels route and code, and counts the errors in the data of GraphQL responses too', async () => {
+  it('has the labels `route` and `code`, and counts the errors in the data of GraphQL responses too', async () => {
     const twice = `a: cancelOrder(id: "7") { ... on Error { code } }
       b: cancelOrder(id: "8") { ... on Error { code } }`;
     await ask(`mutation { ${twice} }`, {});

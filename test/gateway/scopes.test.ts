@@ -209,7 +209,7 @@ const NOT_READING: [what: string, query: string][] = [
 ];
 
 describe('an operation', () => {
-  it.each(READING)('requires the scope read to select %s', async (_what, query) => {
+  it.each(READING)('requires the read scope to select %s', async (_what, query) => {
     const writing = SCOPES.filter((scope) => scope !== 'read');
     expect(await post(gateway, query)).toEqual(TOKEN);
     expect(await post(gateway, query, await withScopes(...writing))).toEqual(READ);
@@ -219,7 +219,7 @@ describe('an operation', () => {
   });
 
   it.each(READING)(
-    'does not require the scope read with AUTH_READ=open to select %s',
+    'with AUTH_READ=open, does not require the read scope to select %s',
     async (_what, query) => {
       for (const headers of [{}, await withScopes('metrics')]) {
         const { status, errors } = await post(readable, query, headers);
@@ -229,7 +229,7 @@ describe('an operation', () => {
     },
   );
 
-  it.each(NOT_READING)('does not require the scope read to select %s', async (_what, query) => {
+  it.each(NOT_READING)('does not require the read scope to select %s', async (_what, query) => {
     const { status, errors } = await post(gateway, query);
     expect({ status, errors }).toEqual({ status: 200, errors: undefined });
   });

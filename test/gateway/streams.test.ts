@@ -177,7 +177,7 @@ describe.each([
     await stopping.close();
   });
 
-  it('a subscription requires the scope read', async () => {
+  it('a subscription requires the read scope', async () => {
     const results = await resultsOf(guarded, NAMES, await withScopes('pets:write'));
     expect(results).toMatchObject([withCode('FORBIDDEN')]);
   });

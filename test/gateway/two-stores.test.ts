@@ -57,12 +57,12 @@ describe('a string field of another store', () => {
 
 describe('a mutation of another store', () => {
   it.each(['byline', 'author { name }', 'author { books { totalCount } }'])(
-    'needs the scope read to return another row: %s',
+    'requires the read scope to return another row: %s',
     (fields) => expect(readsAfter(fields)).toBe(true),
   );
 
   it.each(['id nodeId title releasedOn copies', '... on Node { id nodeId __typename }'])(
-    'does not need the scope read to return the row that it wrote: %s',
+    'does not require the read scope to return the row that it wrote: %s',
     (fields) => expect(readsAfter(fields)).toBe(false),
   );
 });

@@ -332,7 +332,7 @@ describe('a request to upgrade to another protocol', () => {
     const post = `POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${smuggled.length}\r\n`;
     socket.write(`${post}Connection: Upgrade\r\nUpgrade: x\r\n\r\n`);
     await once(socket, 'data');
-    // The end of the body arrives with the next headers, and the next body later.
+    // The body arrives together with the second request's headers; the second request's body, `smuggled`, arrives later.
     socket.write('x'.repeat(smuggled.length) + post + 'Connection: close\r\n\r\n', () =>
       setImmediate(() => socket.write(smuggled)),
     );

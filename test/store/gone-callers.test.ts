@@ -30,7 +30,7 @@ async function holdSession(): Promise<() => Promise<void>> {
 
 const search = (name: string): string => `pets(filter: { name: "${name}" }) { nodes { id } }`;
 
-describe('a client that disconnects while the embedded database is busy', () => {
+describe('a client that completes its operation on a WebSocket while the embedded database is busy', () => {
   it('has its queued statements dropped before they start', async () => {
     const release = await holdSession();
     const opened = await openInitialized(gateway);

@@ -126,7 +126,7 @@ describe('a subscription', () => {
     expect(await changed(later)).toEqual({ kind: 'DELETED', petId });
   });
 
-  it('returns changes to objects of several types in a single order, even after a cursor', async () => {
+  it('returns changes to objects of several types in one sequence, also when it resumes from a cursor', async () => {
     const live = await subscribe('changed(types: [CATEGORY, PET]) { __typename cursor kind }');
     const all = await subscribe('changed { __typename }');
     await makePet(gateway, { stock: 1 });

@@ -18,7 +18,7 @@ const renderFigure = (id: string, title: string): string => `<div class="figure 
 
 const renderCounts = (name: string, none: string): string => `<p class="none">${none}</p>
 <div class="table"><table>
-<thead><tr><th scope="col">${name}</th><th scope="col">Since opened</th><th scope="col">Since startup</th></tr></thead>
+<thead><tr><th scope="col">${name}</th><th scope="col">Since page load</th><th scope="col">Since startup</th></tr></thead>
 <tbody></tbody>
 </table></div>`;
 
@@ -83,7 +83,7 @@ ${renderFact('version', 'Version')}
 ${renderFact('start', 'Running since')}
 ${renderFact('processes', 'Processes')}
 ${renderFact('database', 'Database')}
-${renderFact('requests', 'Requests since opened')}
+${renderFact('requests', 'Requests since page load')}
 </dl>
 <div id="figures">
 ${renderFigure('rate', 'Requests')}
@@ -93,8 +93,8 @@ ${site.config.databaseUrl ? renderFigure('pool', 'Connections to PostgreSQL') : 
 ${renderFigure('event-loop', 'Event loop')}
 ${renderFigure('memory', 'Memory')}
 </div>
-<p class="note">The charts show the time since you opened this page, up to 15 minutes. Requests to /graphql,
-the REST routes and unknown paths are counted; requests to the pages, <code>/health</code>, <code>/ready</code> and
+<p class="note">The charts cover the time since you opened this page, at most the last 15 minutes. Requests to
+/graphql, the REST routes and unknown paths are counted; requests to the pages, <code>/health</code>, <code>/ready</code> and
 <code>/metrics</code> are not.</p>
 <div class="sides">
 <section id="errors"><h2>Errors</h2>

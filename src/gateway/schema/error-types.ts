@@ -105,7 +105,7 @@ export function defineErrors(builder: Builder) {
         extensions: { maxBytes: MESSAGE_BYTES },
       }),
       httpStatus: t.exposeInt('status', {
-        description: 'The HTTP status of this error in REST.',
+        description: 'The HTTP status that corresponds to this error.',
       }),
       status: t.exposeInt('status', {
         description: 'The same as `httpStatus`.',

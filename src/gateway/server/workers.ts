@@ -18,7 +18,8 @@ export const { isWorker } = cluster;
  * workers.
  */
 export function onPrimaryStops(stop: () => void): void {
-  // A terminal sends these signals to every process, but only the primary process stops the workers.
+  // A terminal sends SIGINT and SIGHUP to every process, but only the primary process stops the workers. A second SIGTERM,
+  // such as from a service manager that signals every process, must not kill a worker that is already stopping.
   for (const signal of ['SIGINT', 'SIGHUP', 'SIGTERM']) process.on(signal, () => {});
   process.once('SIGTERM', stop);
 }

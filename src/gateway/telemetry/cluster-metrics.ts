@@ -48,7 +48,7 @@ function createOwnMetrics(isUp: (worker: Worker) => boolean): Registry {
   const registers = [registry];
   const up = new Gauge({
     name: 'worker_up',
-    help: 'Whether each worker has reported its metrics within three seconds, by process id.',
+    help: 'Whether each worker responded to this scrape within three seconds, by process id.',
     labelNames: ['pid'],
     registers,
   });

@@ -58,7 +58,7 @@ async function expectUndisturbed(program: Program, url: string): Promise<void> {
 }
 
 describe.skipIf(process.platform !== 'linux')(
-  'a standard output that cannot be written to',
+  'standard output that cannot be written to',
   { timeout: 60_000 },
   () => {
     it('affects neither callers nor the shutdown on SIGTERM', async () => {
@@ -71,7 +71,7 @@ describe.skipIf(process.platform !== 'linux')(
       await expectUndisturbed(program, url);
     });
 
-    it('does not keep a gateway that fails to start from exiting', async () => {
+    it('does not prevent the exit of a gateway that fails to start', async () => {
       const file = openSync('/dev/full', 'w');
       const failed = spawnProgram('main', { PORT: 'none' }, file);
       closeSync(file);
@@ -92,10 +92,10 @@ const LOG_ERRORS = `
 const isRequest = ({ msg }: LogEntry): boolean => msg === 'A request ended.';
 
 describe.skipIf(process.platform !== 'linux')(
-  'a standard output that can be written to again',
+  'standard output that becomes writable again',
   { timeout: 120_000 },
   () => {
-    it('gets one warning with the number of lost lines, and does not stop the gateway when it is blocked again', async () => {
+    it('gets one warning with the number of lost lines, and does not disturb the gateway if writes block again', async () => {
       const preload = `--import "data:text/javascript,${encodeURIComponent(LOG_ERRORS)}"`;
       const program = await startProgram({ ...store.environment, NODE_OPTIONS: preload });
       const { entries } = program;

@@ -91,7 +91,7 @@ async function beginRequest(body: string): Promise<SlowRequest> {
 }
 
 describe('a gateway that is shutting down', () => {
-  it('is not ready, and serves requests for a while, each as the last on its connection', async () => {
+  it('is not ready, but serves requests for a while, with `Connection: close` in each response', async () => {
     await start(5000);
     const stopped = gateway.stop();
     const ready = await gateway.rest('/ready');

@@ -14,7 +14,7 @@ import type { Slot } from './slots.ts';
 /** Writes a value as JSON. Its fields have already been read, so only the arguments are new. */
 export type Write<Scope> = (scope: Scope) => readonly Part[];
 
-/** The state while a selection is read. */
+/** State that is kept while a selection is being read. */
 export interface Reading {
   readonly schema: GraphQLSchema;
   readonly fragments: Parameters<typeof collectFields>[1];

@@ -27,7 +27,7 @@ export interface SlotSql {
   readonly conditions: readonly string[];
 }
 
-/** The state while a statement is written. */
+/** State that is kept while a statement is being written. */
 interface Writing {
   readonly slots: readonly SlotSql[];
   /** The number of aliases in use. */
