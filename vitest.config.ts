@@ -79,6 +79,7 @@ export default defineConfig({
       project('rest', {
         include: ['test/{store,gateway}/*.test.ts'],
         databases: ['PGlite'],
+        timeout: 600_000,
       }),
       project('operations', {
         include: ['test/operations/**/*.test.ts'],

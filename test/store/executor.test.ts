@@ -43,7 +43,7 @@ const { schema } = petStore;
 
 // The gateway compiles a query at its third execution.
 const REPETITIONS = rounds(3, 4);
-const QUERIES = rounds(20, 1000);
+const QUERIES = rounds(20, 500);
 const MUTATIONS = rounds(8, 200);
 
 /** Executes an operation over HTTP. */
