@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { LISTS } from '../../docs/examples/lists.ts';
 import { petStore } from '../../src/store/index.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { gateway, useGateway } from '../support/gateway.ts';
 import { makeCategory, makeOrder, makePet } from '../support/make.ts';
 import { connectApollo, connectUrql, type Data, type Shown } from './caching-clients.ts';
 import { SHOWN_LISTS, type ShownList, type Stored, WRITES } from './lists.ts';
 
-let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await startGateway();
-});
-afterAll(() => gateway.close());
+useGateway();
 
 /** Stores three pages of each list. */
 async function store(): Promise<Stored> {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
 
 import {
@@ -12,7 +12,7 @@ import {
   withIds,
 } from '../../docs/examples/live.ts';
 import { ROOT } from '../../src/gateway/config/root.ts';
-import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { type Gateway, gateway, openThatOf, startGateway, useGateway } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 import { hashOf, toManifest, withManifest } from '../support/manifest.ts';
 import { post } from '../support/post.ts';
@@ -35,11 +35,7 @@ const LIMIT = 2000;
 
 const SCHEMA = readFileSync(new URL('schema.graphql', ROOT), 'utf8');
 
-let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await startGateway();
-});
-afterAll(() => gateway.close());
+useGateway();
 
 // Functions that clean up after a test, the last one first.
 const ends: (() => unknown)[] = [];

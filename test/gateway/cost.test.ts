@@ -5,24 +5,26 @@ import {
   isInputObjectType,
   isListType,
 } from 'graphql';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { readExamples } from '../../src/gateway/pages/files.ts';
 import { fillSample } from '../../src/gateway/server/fill-sample.ts';
 import { petStore } from '../../src/store/index.ts';
 import { askCost, countFields, expectEnoughCost, expectRejected } from '../support/cost.ts';
-import { type Gateway, type GraphqlAnswer, openThatOf, startGateway } from '../support/gateway.ts';
+import {
+  gateway,
+  type GraphqlAnswer,
+  openThatOf,
+  startGateway,
+  useGateway,
+} from '../support/gateway.ts';
 import { UNLIMITED } from '../support/operations.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
 import { repeat } from '../support/repeat.ts';
 
 const { schema } = petStore;
 
-let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await startGateway();
-});
-afterAll(() => gateway.close());
+useGateway();
 
 describe('the cost of an operation', () => {
   const [PAGE_INFO, RELATION] = [20, 3];

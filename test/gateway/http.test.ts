@@ -4,14 +4,16 @@ import { Readable } from 'node:stream';
 import { serverAudits } from 'graphql-http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { type ClientError, type Gateway, startGateway } from '../support/gateway.ts';
+import {
+  type ClientError,
+  type Gateway,
+  gateway,
+  startGateway,
+  useGateway,
+} from '../support/gateway.ts';
 import { requestRaw, sendRaw } from '../support/raw.ts';
 
-let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await startGateway();
-});
-afterAll(() => gateway.close());
+useGateway();
 
 const post = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) =>
   gateway.rest('/graphql', {

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { type Gateway, type GraphqlAnswer, startGateway } from '../support/gateway.ts';
+import { gateway, type GraphqlAnswer, useGateway } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 import { post } from '../support/post.ts';
 
-let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await startGateway();
-});
-afterAll(() => gateway.close());
+useGateway();
 
 function firstError({ errors }: GraphqlAnswer) {
   const [error] = errors ?? [];

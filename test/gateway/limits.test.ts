@@ -1,18 +1,14 @@
 import { EventEmitter, once } from 'node:events';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import type { Database } from '../../src/gateway/database/database.ts';
 import { askCost, expectRejected } from '../support/cost.ts';
-import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { gateway, openThatOf, startGateway, useGateway } from '../support/gateway.ts';
 import { post, TIMES_UNTIL_COMPILED } from '../support/post.ts';
 import { repeat } from '../support/repeat.ts';
 
-let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await startGateway();
-});
-afterAll(() => gateway.close());
+useGateway();
 
 const nested = (levels: number, inside: string): string =>
   'category { pets(first: 1) { nodes { '.repeat(levels) + inside + ' } } }'.repeat(levels);

@@ -1,20 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { readConfig } from '../../src/gateway/config/config.ts';
 import { VERSION } from '../../src/gateway/config/version.ts';
 import { type OpenApi, openApiOf, plant } from '../support/documented.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { gateway, useGateway } from '../support/gateway.ts';
 import { lintOpenApi } from '../support/lint-openapi.ts';
 import { AUTH_BY_SECRET } from '../support/tokens.ts';
 
 const PET = '/pets/{petId}';
 const ORDERS = '/store/orders';
 
-let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await startGateway();
-});
-afterAll(() => gateway.close());
+useGateway();
 
 const readDocument = async (): Promise<OpenApi> =>
   (await (await gateway.rest('/openapi.json')).json()) as OpenApi;

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { BROWSER } from '../support/browsing.ts';
-import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { gateway, openThatOf, startGateway, useGateway } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 import { requestRaw, sendRaw } from '../support/raw.ts';
 import { expectError } from '../support/rest.ts';
 
-let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await startGateway();
-});
-afterAll(() => gateway.close());
+useGateway();
 
 /** Returns the headers about the deprecation. */
 const announced = (headers: Headers): (string | null)[] =>

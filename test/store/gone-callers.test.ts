@@ -1,16 +1,12 @@
 import { EventEmitter, once } from 'node:events';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { gateway, useGateway } from '../support/gateway.ts';
 import { openInitialized } from '../support/live.ts';
 import { repeat } from '../support/repeat.ts';
 
-let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await startGateway();
-});
-afterAll(() => gateway.close());
+useGateway();
 
 /** Blocks the only session of the embedded database until the returned function is called. */
 async function holdSession(): Promise<() => Promise<void>> {

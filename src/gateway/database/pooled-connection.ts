@@ -1,35 +1,30 @@
 import { Socket } from 'node:net';
 
-import { Client, type ClientBase } from 'pg';
+import type { Client } from 'pg';
 
 // A prepared statement takes 50 to 100 KiB in its connection's server process, and a long statement up to 150 times its
 // length. pg does not deallocate any while the connection is open.
 const MAX_PREPARED = 100;
 const MAX_PREPARED_LENGTH = 100_000;
 
-/** A connection of a pool: its server, its prepared statements, and whether it is in use. */
+/**
+ * Closes a connection after `ms` without data in either direction; 0 means never. The `query_timeout` of pg 8 would keep
+ * the rows of each result in memory for longer (PostgresServer.#send).
+ */
+export function limitSilence(
+  { connection: { stream } }: Pick<Client, 'connection'>,
+  ms: number,
+): void {
+  if (stream instanceof Socket) stream.setTimeout(ms);
+}
+
+/** What is known of a connection in a pool: its server and its prepared statements. */
 export class PooledConnection {
   /** Identifies the server; undefined until the session is set up. */
   identity: string | undefined;
-  /** Whether the connection waits in the pool, so that no response is expected. */
-  isIdle = false;
   /** The names of the prepared statements, by SQL text. */
   readonly #names = new Map<string, string>();
   #length = 0;
-
-  /**
-   * Closes the connection when PostgreSQL does not respond for `silenceMs`. A timer for each statement, such as the
-   * `query_timeout` of pg 8, would keep its rows in memory for longer (PostgresServer.#send).
-   */
-  constructor(client: ClientBase, silenceMs: number) {
-    if (!(client instanceof Client)) return;
-    const { stream } = client.connection;
-    if (!(stream instanceof Socket)) return;
-    // A callback passed to setTimeout would be called only once.
-    stream.setTimeout(silenceMs).on('timeout', () => {
-      if (!this.isIdle) stream.destroy(new Error('Query read timeout'));
-    });
-  }
 
   /** Returns the name of a prepared statement. PostgreSQL reuses the plan of a named statement. */
   nameOf(text: string): string {

@@ -21,7 +21,7 @@ import {
 } from './database-errors.ts';
 import type { PoolUse } from './database-metrics.ts';
 import type { TransactionRunner } from './database.ts';
-import { PooledConnection } from './pooled-connection.ts';
+import { limitSilence, PooledConnection } from './pooled-connection.ts';
 import { RecipientGone } from './recipient.ts';
 import { sessionSql } from './session-settings.ts';
 import { onlyRow, type Runner, type RunOptions } from './session.ts';
@@ -104,8 +104,8 @@ export class PostgresServer implements TransactionRunner {
     this.#pool.on('error', (error) => {
       if (error !== ABORTED) log.warn({ err: error }, 'An idle database connection was lost.');
     });
-    this.#pool.on('acquire', (client) => this.#setIdle(client, false));
-    this.#pool.on('release', (_error, client) => this.#setIdle(client, true));
+    this.#pool.on('acquire', (client) => limitSilence(client, this.#silenceMs));
+    this.#pool.on('release', (_error, client) => limitSilence(client, 0));
   }
 
   /**
@@ -191,21 +191,21 @@ export class PostgresServer implements TransactionRunner {
   }
 
   async #setUp(client: ClientBase): Promise<void> {
-    const connection = new PooledConnection(client, this.#silenceMs);
+    const connection = new PooledConnection();
     this.#connections.set(client, connection);
     client.once('end', () => this.#connections.delete(client));
     // If the connection fails between two statements, the next statement rejects.
     client.on('error', ignore);
+    if (client instanceof Client) {
+      const { stream } = client.connection;
+      stream.on('timeout', () => stream.destroy(new Error('Query read timeout')));
+      limitSilence(client, this.#silenceMs);
+    }
     await client.query(sessionSql(this.#config));
     const { rows } = await client.query<{ identity: string }>(
       `SELECT ${IDENTITY_SQL} AS "identity"`,
     );
     connection.identity = onlyRow(rows).identity;
-  }
-
-  #setIdle(client: PoolClient, isIdle: boolean): void {
-    const connection = this.#connections.get(client);
-    if (connection) connection.isIdle = isIdle;
   }
 
   async #connect(): Promise<PoolClient> {

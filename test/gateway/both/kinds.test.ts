@@ -6,13 +6,12 @@ import {
   type GraphQLScalarType,
 } from 'graphql';
 import sql, { raw } from 'sql-template-tag';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { concatenate } from '../../../src/gateway/graphql/statement/json-sql.ts';
 import type { Kind } from '../../../src/gateway/kinds/kind.ts';
 import { KINDS } from '../../../src/gateway/kinds/kinds.ts';
-import { describeOnDatabases } from '../../support/databases.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { describeOnGateways, gateway } from '../../support/gateway.ts';
 import { SAMPLES } from '../../support/samples.ts';
 
 const BUILT_IN: Readonly<Record<string, GraphQLScalarType>> = {
@@ -32,13 +31,7 @@ function valuesOf({ graphql, scalar, rule }: Kind): { type: GraphQLScalarType; v
   return { type, values: samples.map((sample) => accepts.parse(type.parseValue(sample))) };
 }
 
-describeOnDatabases(() => {
-  let gateway: Gateway;
-  beforeAll(async () => {
-    gateway = await startGateway();
-  });
-  afterAll(() => gateway.close());
-
+describeOnGateways(() => {
   describe.each(Object.entries<Kind>(KINDS))('values of the kind %s', (_name, kind) => {
     const { type, values } = valuesOf(kind);
     const parameter = (value: unknown) =>
