@@ -6,7 +6,7 @@ import { openCopy } from '../support/databases.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { type EventStream, openEvents, untilNoStreams } from '../support/live.ts';
 import { makeCategory, makeOrder, makePet, mutate } from '../support/make.ts';
-import { lastCursor } from '../support/settled.ts';
+import { lastCursor, untilSettled } from '../support/settled.ts';
 
 let gateway: Gateway;
 /** While true, reading the change log fails. */
@@ -307,6 +307,8 @@ describe('a subscription with a filter that resumes', () => {
     const after = await lastCursor(gateway);
     await run(`insert into categories (name) select 'read' from generate_series(1, 1200)`);
     const id = await makeCategory(gateway, 'wanted');
+    // Until then, the subscription would receive the change without reading the log.
+    await untilSettled(gateway.db);
     catchUp.changes = 0;
     const stream = await subscribe(
       `categoryChanged(after: $after, filter: { ids: ["${id}"] }) { categoryId }`,
