@@ -14,11 +14,12 @@ setFlagsFromString('--heap-growing-percent=100');
 export const runGateway = (store: Store): Promise<void> =>
   run(async (config, log) => {
     const isPrimary = config.workers > 1 && !isWorker;
-    const close = await (isPrimary ? startWorkers : serve)(store, config, log);
-    const stop = async (): Promise<void> => {
-      if (!isWorker) log.info('Stopping.');
-      await close().catch((error: unknown) => log.error({ err: error }, 'Shutdown failed.'));
-      process.exit(0);
-    };
-    (isWorker ? onPrimaryStops : onStopSignal)(() => void stop());
+    await (isPrimary ? startWorkers : serve)(store, config, log, (close) => {
+      const stop = async (): Promise<void> => {
+        if (!isWorker) log.info('Stopping.');
+        await close().catch((error: unknown) => log.error({ err: error }, 'Shutdown failed.'));
+        process.exit(0);
+      };
+      (isWorker ? onPrimaryStops : onStopSignal)(() => void stop());
+    });
   });

@@ -51,19 +51,23 @@ export async function openStore(store: Store, config: Config, log: Log): Promise
   return db;
 }
 
-/** Serves requests in this process. Returns the function that stops serving. */
-export async function serve(store: Store, config: Config, log: Log): Promise<() => Promise<void>> {
+/**
+ * Serves requests in this process.
+ * @param beforeListening called with the function that stops serving
+ * @throws ConfigError, MigrationError
+ */
+export async function serve(
+  store: Store,
+  config: Config,
+  log: Log,
+  beforeListening: (close: () => Promise<void>) => void,
+): Promise<void> {
   const [db, { createGateway }] = await Promise.all([
     openStore(store, config, log),
     // The database opens in parallel.
     import('./server.ts'),
   ]);
   const { server, stop } = createGateway(store, db, config, log);
-  const address = await listen(server, config);
-  if (cluster.isPrimary) {
-    log.info(`Database: ${db.description}`);
-    logAddress(address, config, log);
-  }
   const deletion = setInterval(() => {
     deleteOldKeys(db, config.idempotencyMs).catch((error: unknown) =>
       log.warn({ err: error }, 'Old idempotency keys could not be deleted.'),
@@ -72,9 +76,16 @@ export async function serve(store: Store, config: Config, log: Log): Promise<() 
       log.warn({ err: error }, 'Old changes could not be deleted.'),
     );
   }, DELETE_EVERY_MS);
-  return async () => {
+  beforeListening(async () => {
+    await listening;
     clearInterval(deletion);
     await stop();
     await db.close();
-  };
+  });
+  const listening = listen(server, config);
+  const address = await listening;
+  if (cluster.isPrimary) {
+    log.info(`Database: ${db.description}`);
+    logAddress(address, config, log);
+  }
 }

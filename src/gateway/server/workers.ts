@@ -33,15 +33,16 @@ const workers = (): Worker[] =>
 const fork = (): Worker => cluster.fork({ MIGRATE: 'false', SAMPLE_STORE: 'false' });
 
 /**
- * Runs `config.workers` processes on one port, replaces processes that die, and returns the function that stops them.
- * Resolves once a worker is listening.
+ * Runs `config.workers` processes on one port, and replaces processes that die. Resolves once a worker is listening.
+ * @param beforeListening called with the function that stops the workers
  * @throws ConfigError, MigrationError
  */
 export async function startWorkers(
   store: Store,
   config: Config,
   log: Log,
-): Promise<() => Promise<void>> {
+  beforeListening: (close: () => Promise<void>) => void,
+): Promise<void> {
   const db = await openStore(store, config, log);
   log.info(`Database: ${db.description}`);
   await db.close();
@@ -60,6 +61,15 @@ export async function startWorkers(
   process.on('exit', () => {
     for (const worker of workers()) worker.process.kill('SIGKILL');
   });
+  beforeListening(async () => {
+    isStopping = true;
+    // events.once() would reject if a message can't be sent to a worker that has exited.
+    const ends = workers().map(
+      (worker) => new Promise<void>((resolve) => void worker.once('exit', () => resolve())),
+    );
+    for (const worker of workers()) worker.process.kill('SIGTERM');
+    await Promise.all(ends);
+  });
   await new Promise<void>((resolve) => {
     cluster.on('listening', (_worker, { address, port }) => {
       if (!isUp) logAddress({ address, port }, config, log);
@@ -68,13 +78,4 @@ export async function startWorkers(
     });
     for (let started = 0; started < config.workers; started += 1) fork();
   });
-  return async () => {
-    isStopping = true;
-    // events.once() would reject if a message can't be sent to a worker that has exited.
-    const ends = workers().map(
-      (worker) => new Promise<void>((resolve) => void worker.once('exit', () => resolve())),
-    );
-    for (const worker of workers()) worker.process.kill('SIGTERM');
-    await Promise.all(ends);
-  };
 }
