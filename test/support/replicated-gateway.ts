@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 
 import { openPostgres } from '../../src/gateway/database/postgres.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
@@ -80,6 +80,8 @@ function startCallers(
 ): Callers {
   let ended = 0;
   const end = new AbortController();
+  // Otherwise, after a failure, the gateway could not be closed.
+  onTestFinished(() => end.abort());
   const callAgain = async (_: unknown, caller: number): Promise<void> => {
     for (let turn = 0; !end.signal.aborted; turn += 1) {
       await call(caller, turn);
