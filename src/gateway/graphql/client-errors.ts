@@ -34,7 +34,7 @@ function toOwnError(error: GraphQLError): GatewayError {
   );
 }
 
-/** Wraps an error as an execution error, until toClientResult converts it for the client. */
+/** Wraps an error in a GraphQLError, which toClientResult converts for the client. */
 export const toExecutionError = (originalError: Error, node?: ASTNode): GraphQLError =>
   new GraphQLError(originalError.message, { originalError, nodes: node ?? null });
 
@@ -62,7 +62,7 @@ interface Cause {
   fields: number;
 }
 
-/** Returns each error with its cause. Errors that a single error of a resolver produced share a cause. */
+/** Returns each error with its cause. Errors that wrap the same thrown error share a cause. */
 function withCauses(errors: readonly GraphQLError[]): (readonly [GraphQLError, Cause])[] {
   const causes = new Map<Error, Cause>();
   return errors.map((error) => {
@@ -93,8 +93,8 @@ interface HttpHead {
 function headOf(error: GraphQLError, cause: GatewayError, isJson: boolean): HttpHead {
   const { headers, status } = cause;
   if (error.path) return { headers };
-  // Yoga sets `http`, and in it `spec` for a document that can't be executed. The response to such a document has
-  // status 200 if it is application/json.
+  // Yoga sets `http`, and `http.spec` if the document can't be executed. In that case, an application/json response has
+  // status 200.
   const { http } = error.extensions;
   if (!isAboutRequest(error) || !http) return { headers, status };
   return isJson && http.spec ? { headers: http.headers ?? {} } : http;

@@ -112,8 +112,8 @@ export const cacheDocument =
   (next) =>
   (call) => {
     const result = next(call);
-    // A rejection is immediate and has no data. A document is cached before the database responds, because other
-    // requests for the same document wait until it is cached.
+    // A rejection has no data, and is immediate unless operations are traced or read from replicas. A document is cached
+    // before the database responds, because the caller's other requests for it wait until it is cached.
     const isExecuted = result instanceof Promise || 'data' in result;
     if (isExecuted) documents.add(call.operation.document, call.context.caller);
     return result;
@@ -146,7 +146,7 @@ export function createFindText(
     if (text && id !== documentId) requireHash(id, text, caller);
     const found = text ?? (isAutomatic ? documents.textsFor(caller).get(id) : undefined);
     if (found) return found;
-    // Clients recognise exactly these messages, and then send the text.
+    // Clients recognize exactly these messages, and then send the text.
     throw manifest || isAutomatic
       ? new GatewayError('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound')
       : new GatewayError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');

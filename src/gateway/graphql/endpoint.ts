@@ -37,7 +37,7 @@ async function* single(result: ExecutionResult): AsyncGenerator<ExecutionResult>
 
 /**
  * Creates the endpoint for GraphQL over HTTP (GET, HEAD and POST), Server-Sent Events and WebSocket. Yoga executes
- * operations, but its HTTP layer is not used: its Request and Response take longer than a small operation.
+ * operations, but its HTTP layer is not used: creating a Request and a Response takes longer than a small operation.
  */
 export function createGraphqlEndpoint(options: EndpointOptions) {
   const { executor, streams, config, log } = options;
@@ -63,7 +63,7 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
 
   /**
    * Handles a request to /graphql. `search` is the query string of its URL, including the question mark; `type` is the
-   * media type that the client prefers, undefined if it accepts none of them.
+   * one of GRAPHQL_TYPES that the client prefers, undefined if it accepts none of them.
    */
   const respond = async (
     exchange: Exchange,
@@ -75,7 +75,7 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
     if (req.method !== 'POST') res.setHeader('Cache-Control', 'no-store');
     if (!type) return reject(exchange, new GatewayError('NOT_ACCEPTABLE'));
     const method = req.method === 'POST' ? 'POST' : 'GET';
-    // The executor calls readParams, so that its errors become errors in a result.
+    // The executor calls readParams, so that errors of readParams become errors in a result.
     const results = await executor(exchange, method, () => readParams(req, search, config));
     if (isStream(results) && !acceptsEvents(req)) {
       await results[Symbol.asyncIterator]().return?.();

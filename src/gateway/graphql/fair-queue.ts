@@ -9,14 +9,14 @@ interface FairQueueOptions {
   /** How many tasks may wait, per caller and in total; unlimited by default. */
   readonly maxWaitingOfCaller?: number;
   readonly maxWaiting?: number;
-  /** How long a task may wait in the queue; unlimited by default. */
+  /** How long a task may wait in the queue; 24 days by default. */
   readonly maxWaitMs?: number;
   /** How long the queue rests after a long task, as a multiple of the time the event loop was busy; 4 by default. */
   readonly restFactor?: number;
 }
 
 /**
- * Runs a task in its caller's slot, and resolves with its result. The task counts as waiting from `since`, in
+ * Runs a task when its caller's turn comes, and resolves with its result. The task counts as waiting from `since`, in
  * milliseconds of performance.now(); by default, from this call.
  * @throws Unavailable if too many tasks are waiting, or if this task has waited too long
  */
@@ -29,9 +29,9 @@ type Enqueue = <Result>(
 const tooMuchIsWaiting = (): Unavailable =>
   new Unavailable('The gateway is overloaded. Try again later.');
 
-// After a task that takes longer than SHORT_MS, the queue rests, by default four times as long as the task kept the
-// event loop busy. So other requests get most of the thread, however many tasks are waiting. The rest is capped,
-// because a gateway that has just started is slower.
+// After a task that keeps the event loop busy for longer than SHORT_MS, the queue rests, by default four times as long.
+// So other requests get most of the event loop's time, however many tasks are waiting. The rest is capped, because tasks
+// take longer in a gateway that has just started.
 const SHORT_MS = 2;
 const MAX_REST_MS = 100;
 

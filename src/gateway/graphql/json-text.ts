@@ -1,6 +1,6 @@
 import type { ExecutionResult } from 'graphql';
 
-/** The data of a result that is already JSON. */
+/** The data of a result, already written as JSON. */
 export class JsonText {
   // Makes this class assignable to the type of a result's data.
   readonly [field: string]: unknown;

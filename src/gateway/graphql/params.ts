@@ -31,7 +31,7 @@ interface ParamsWithId extends GraphQLParams {
 const isNonEmptyString = (value: unknown): value is string =>
   typeof value === 'string' && value !== '';
 
-/** Returns the id of the requested document; undefined if it is missing or not a string. */
+/** Returns the id of the requested document; undefined if it is missing, empty or not a string. */
 function documentIdOf({ documentId, extensions, doc_id, id }: ParamsWithId): string | undefined {
   const hash: unknown = extensions?.['persistedQuery']?.sha256Hash;
   return [documentId, isNonEmptyString(hash) ? HASH_PREFIX + hash : undefined, doc_id, id].find(
@@ -133,23 +133,23 @@ const PREFLIGHTED = 'apollo-require-preflight';
 type ParamsConfig = Pick<Config, 'limits' | 'corsOrigins'>;
 
 /**
- * Rejects a GET that another site's page sends without a preflight request. The page could not read the response, but
- * could make its visitors' browsers send costly queries (https://www.w3.org/TR/fetch-metadata/). Pages from an allowed
- * origin could send such queries by POST anyway.
+ * Rejects a GET that a page from another origin sends without a preflight request. The page could not read the response,
+ * but could make its visitors' browsers send costly queries (https://www.w3.org/TR/fetch-metadata/). Pages from an
+ * allowed origin could send such queries by POST anyway.
  */
-function rejectOtherSites(request: IncomingMessage, config: ParamsConfig): void {
+function rejectOtherOrigins(request: IncomingMessage, config: ParamsConfig): void {
   const { 'sec-fetch-site': site = 'none', [PREFLIGHTED]: preflighted } = request.headers;
   if (site === 'none' || site === 'same-origin' || preflighted) return;
   if (isFromAllowedOrigin(request, config)) return;
   throw new GatewayError(
     'FORBIDDEN',
-    'A cross-site GET requires an Origin from CORS_ORIGINS, or the header ' +
+    'A cross-origin GET requires an Origin from CORS_ORIGINS, or the header ' +
       'Apollo-Require-Preflight with any value.',
   );
 }
 
 function readGet(request: IncomingMessage, search: string, config: ParamsConfig): DocumentParams {
-  rejectOtherSites(request, config);
+  rejectOtherOrigins(request, config);
   const params = Object.entries(Object.fromEntries(new URLSearchParams(search))).map(
     ([name, text]) =>
       name === 'variables' || name === 'extensions'

@@ -82,13 +82,16 @@ const adaptMessage: JSONMessageReviver = (key, message) => {
   return { ...message, payload: { ...payload, query: payload.query ?? '' } };
 };
 
-/** Returns the authorization in a connection's first message, because browsers can't set headers of a WebSocket. */
+/** Returns the authorization in a connection's first message. Browsers send it there: they can't set a header. */
 function authorizationOf(params: InitParams | undefined): string | undefined {
   const { authorization, Authorization } = params ?? {};
   return [authorization, Authorization].find((value) => typeof value === 'string');
 }
 
-/** Closes a WebSocket whose caller has no permissions at all. Returns whether the WebSocket is still open. */
+/**
+ * Closes a WebSocket whose token is rejected or can't be checked, or whose caller has no permissions at all. Returns
+ * whether the WebSocket is still open.
+ */
 async function admit(context: Context, { request, socket }: Connection): Promise<boolean> {
   try {
     const { subject, scopes } = await context.authenticate(request.headers);
@@ -114,7 +117,7 @@ async function run(
   const { request, socket, operations } = context.extra;
   const requestLog: RequestLog = { id: requestIdOf(request.headers) };
   const recipient: Recipient = {
-    // This is also true once the client has sent `complete` or the connection is closed, because graphql-ws then
+    // True once the operation has ended, the client has sent `complete`, or the connection is closed: graphql-ws then
     // removes the id.
     get destroyed() {
       return !(id in context.subscriptions);
@@ -180,7 +183,7 @@ function createProtocol(options: EndpointOptions): Server<Connection> {
   });
 }
 
-/** Closes a connection during a shutdown, once no message is being handled. */
+/** Closes a connection during a shutdown, unless a message is being handled. */
 function closeIfIdle({ pending, socket }: Connection): void {
   if (pending === 0) socket.close(GOING_AWAY, 'The gateway is shutting down.');
 }
@@ -232,7 +235,7 @@ export function createWebSockets(options: EndpointOptions) {
   return {
     /**
      * Accepts a connection.
-     * @throws GatewayError if there are too many connections, or the handshake is invalid
+     * @throws GatewayError if there are too many connections, the handshake is invalid, or the gateway is shutting down
      */
     accept: (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
       if (isClosing || connections.size >= maxStreams)

@@ -57,8 +57,9 @@ export interface EndpointOptions extends GraphqlOptions {
 }
 
 /**
- * Creates the plugins that every operation passes through, over HTTP, Server-Sent Events and WebSocket alike. Within
- * each hook they run in this order. The steps of the last plugin also run in their order, each wrapped around the next.
+ * Creates the plugins that every operation passes through, over HTTP, Server-Sent Events and WebSocket alike. For each
+ * hook, Yoga calls them in the returned order. The steps of the last plugin also run in order, each wrapped around the
+ * next.
  * @throws ConfigError if the manifest of trusted documents can't be used
  */
 export function createPlugins(options: GraphqlOptions): Plugins {
@@ -100,7 +101,7 @@ export function createPlugins(options: GraphqlOptions): Plugins {
  * the result.
  *
  * Resolvers use neither Pothos' `t.relation` nor `prismaField`: plugin-prisma provides only the types. Rows are read
- * through the loaders of tables/loaders.ts, whose statements requests share.
+ * through the loaders of tables/loaders.ts, so that requests share statements.
  */
 export function createExecutor(
   schema: GraphQLSchema,
@@ -127,7 +128,7 @@ export function createExecutor(
   return async ({ req, res, requestLog, recipient }, method, readParams) => {
     try {
       const params = await readParams();
-      // The caller is authenticated before anything is parsed or counted.
+      // The caller is authenticated before the document is parsed or anything is counted.
       const caller = await authenticate(req.headers);
       const request = REQUESTS[method];
       const arrivedAt = performance.now();

@@ -39,7 +39,7 @@ const READING_KINDS = new Set<string | undefined>(['row', 'related', 'page']);
 const ROOT_SCAN_FACTOR = 10;
 // A statement for one row takes about as long as a hundred fields of rows that are read anyway.
 const STATEMENT_COST = 100;
-// The worst case: because aliases inside `__schema` and `__type` are rejected (validation.ts), a result repeats each
+// The worst-case costs. Aliases inside `__schema` and `__type` are rejected (validation.ts), so a result repeats each
 // part of the schema only a few times.
 const INTROSPECTION_COSTS = new Map<unknown, number>([
   [SchemaMetaFieldDef, 40_000],
@@ -117,7 +117,7 @@ class Estimator {
     const field = fieldOf(this.#schema, parent, name);
     if (!field) return ZERO;
     const cost = INTROSPECTION_COSTS.get(field);
-    // The size of an introspection response is not estimated. The finished response is measured.
+    // The size of an introspection response is not estimated: the finished response is measured.
     if (cost !== undefined) return { cost, bytes: Number.MAX_SAFE_INTEGER, statements: 0 };
     const { readsEveryRow, sql } = field.extensions;
     const page = this.#pageOf(parent, node, field.extensions.directives?.listSize);
@@ -161,8 +161,8 @@ class Estimator {
   }
 
   /**
-   * Returns the page size in an argument, capped at MAX_LIST_SIZE, or the length of a list. Invalid values, which are
-   * rejected later, count as the largest page.
+   * Returns the page size in an argument, capped at MAX_LIST_SIZE, or the length of a list; undefined for null. A
+   * variable of another type, which is rejected later, counts as the largest page.
    */
   #sizeIn(node: ValueNode): number | undefined {
     if (node.kind === Kind.INT) return Math.min(Number(node.value), MAX_LIST_SIZE);
@@ -220,7 +220,7 @@ function withDefaults(
  * same length.
  */
 function toKey(name: string, value: unknown): unknown {
-  // JSON.stringify passes the list of all values under the empty name.
+  // JSON.stringify first passes the whole list of values, with an empty name.
   if (name === '') return value;
   if (Array.isArray(value)) return `list of ${value.length}`;
   if (typeof value === 'string') return isIndexed(value) ? 'text' : 'short text';
@@ -241,8 +241,8 @@ const cacheKeyOf = ({ id, names }: Estimates, variables: Variables): string =>
 
 /**
  * Estimates the worst case of an operation in a valid document with these variables, whatever data is stored. Each
- * field costs its weight, multiplied by the sizes of the pages around it (at most MAX_LIST_SIZE each). Selections that
- * @skip or @include exclude count too, and repeated selections count each time.
+ * field costs its weight, its rows and its arguments, multiplied by the sizes of the pages around it (at most
+ * MAX_LIST_SIZE each). Selections that @skip or @include exclude count too, and repeated selections count each time.
  */
 export function estimate(
   schema: GraphQLSchema,

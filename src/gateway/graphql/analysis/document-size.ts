@@ -87,7 +87,7 @@ function countComparisons(document: DocumentNode, max: number, maxDepth: number)
     merged.set(key, others);
   };
 
-  /** Merges the fields of several selection sets, counting each fragment once. */
+  /** Merges the fields of selection sets in the same place, counting each fragment among them once. */
   const merge = (sets: readonly SelectionSetNode[], depth: number): void => {
     const merged = new Map<string, Merged>();
     // This set grows during the iteration.

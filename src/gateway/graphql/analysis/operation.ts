@@ -16,7 +16,7 @@ export interface Operation {
   readonly document: DocumentNode;
   readonly node: OperationDefinitionNode;
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  /** The name in logs and traces, at most 100 characters; undefined for an anonymous operation. */
+  /** The name in logs, traces and metrics, at most 100 characters; undefined for an anonymous operation. */
   readonly name: string | undefined;
   /** The result of usageOf; set by the first call of usageOf. */
   usage?: Usage;

@@ -26,7 +26,7 @@ export interface Usage {
   readonly counted: Set<string>;
   /** The deprecated fields, arguments, input fields and enum values that are used, with their reasons. */
   readonly deprecated: Map<string, string>;
-  /** The fields that have arguments. */
+  /** The selections that have arguments, each with its field in the schema. */
   readonly fields: Map<FieldNode, GraphQLField<unknown, unknown>>;
   /**
    * Whether the operation reads data: through Query or Subscription, or by selecting other rows in a mutation's
@@ -73,7 +73,7 @@ function readsStore(schema: GraphQLSchema, typeInfo: TypeInfo): boolean {
   return parent !== schema.getMutationType() && !isError(parent) && !isOwn(field);
 }
 
-/** Returns the name of the type that declares a field: the interface, if the type inherits it. */
+/** Returns the name of the type that declares a field: an interface of the type, if the field comes from one. */
 function declaredBy(type: GraphQLNamedType, field: string): string {
   const interfaces = 'getInterfaces' in type ? type.getInterfaces() : [];
   return (interfaces.find((one) => field in one.getFields()) ?? type).name;

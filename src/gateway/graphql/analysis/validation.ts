@@ -18,7 +18,7 @@ import { toExecutionError } from '../client-errors.ts';
 import { measureDocument } from './document-size.ts';
 import { withValuePath } from './value-errors.ts';
 
-/** How many errors are reported for a document, or for its variables. */
+/** The maximum number of errors reported for a document, for its variables or for its arguments. */
 export const MAX_VALIDATION_ERRORS = 5;
 
 const documentTooLarge = (max: number, unit: string): GatewayError =>

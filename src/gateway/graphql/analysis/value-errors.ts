@@ -21,7 +21,7 @@ export function withExpected(message: string, shown: GraphQLSchema | undefined):
   return `${message} It must be one of ${names.join(', ')}.`;
 }
 
-/** Returns the path of an error in an object; for a missing field, the path of that field. */
+/** Returns the path of an error: `path`, or the path of the missing field if the message is about one. */
 export const withMissingField = (path: readonly string[], message: string): string[] => [
   ...path,
   ...(MISSING_FIELD.exec(message)?.slice(1) ?? []),

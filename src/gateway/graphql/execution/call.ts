@@ -24,7 +24,7 @@ export interface Call {
   readonly root?: object;
 }
 
-/** Executes an operation. Returns a promise only if it has to wait or is traced. */
+/** Executes an operation. Returns a promise only if it has to wait, is traced, or may use replicas. */
 export type Execute = (call: Call) => ExecutionResult | Promise<ExecutionResult>;
 
 /** Starts a subscription. Returns its results, or a single result with the errors that prevented the start. */
@@ -35,7 +35,7 @@ export type Subscribe = (
 /** A step of the execution. It returns its own result or the result of the next step. */
 export type Step = (next: Execute) => Execute;
 
-/** A step before an execution or a subscription: it rejects a call or passes it to the next step. */
+/** A step before an execution or a subscription: it rejects a call, or passes the call to the next step. */
 export type Check = <Result>(
   next: (call: Call) => Result,
 ) => (call: Call) => Result | ExecutionResult;

@@ -70,8 +70,9 @@ function toArgumentError(error: unknown, node: SelectionNode): GraphQLError {
 }
 
 /**
- * Returns the errors of the arguments in an operation's selections, given coerced variables. Like graphql-js, it
- * collects each fragment once, and selects nothing inside a field whose arguments are invalid.
+ * Returns the errors of the arguments in an operation's selections, given coerced variables. Each fragment is checked
+ * only once, because its arguments are the same in every place. Like graphql-js, this function selects nothing inside a
+ * field whose arguments are invalid.
  */
 function findArgumentErrors(
   { schema, operation }: Call,
@@ -81,7 +82,7 @@ function findArgumentErrors(
   const errors: GraphQLError[] = [];
   const spread = new Set<string>();
 
-  /** Checks a node and returns its selections, or none if @skip or @include excludes the node. */
+  /** Checks a node and returns its selections; undefined if the node is excluded, or is a fragment checked before. */
   const checkNode = (node: SelectionNode): SelectionSetNode | undefined => {
     if (!shouldIncludeNode(variables, node)) return undefined;
     if (node.kind === Kind.FRAGMENT_SPREAD) {

@@ -51,8 +51,8 @@ export const rejectCostly =
   };
 
 /**
- * Rejects a query's response before it is sent, if it is too large. `extensions.cost` contains the cost in each
- * rejection, and in each response to a request with the header `GraphQL-Cost: report`.
+ * Rejects a query's response before it is sent, if it is too large. `extensions.cost` contains the cost if an operation
+ * is rejected for its cost or size, and in each result of a request with the header `GraphQL-Cost: report`.
  */
 export const limitResponse =
   (limits: Limits): Step =>

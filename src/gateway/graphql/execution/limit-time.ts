@@ -5,9 +5,9 @@ import { toExecutionError } from '../client-errors.ts';
 import type { Call, Step } from './call.ts';
 
 /**
- * Returns an error if an operation takes longer than `timeoutMs` after its request arrived, or if a subscription takes
- * longer for one result. The error is OUTCOME_UNKNOWN for a mutation, otherwise SERVICE_UNAVAILABLE. Once the caller
- * has the error, reads are cancelled if the database can cancel them (database/recipient.ts); writes continue.
+ * Returns an error if an operation takes longer than `timeoutMs`, counted from `arrivedAt`, or if one result of a
+ * subscription takes longer. The error is OUTCOME_UNKNOWN for a mutation, otherwise SERVICE_UNAVAILABLE. Once the
+ * caller has the error, reads are cancelled if the database can cancel them (database/recipient.ts); writes continue.
  */
 export function limitTime(timeoutMs: number): Step {
   const message = `The operation took longer than ${timeoutMs} ms.`;

@@ -37,9 +37,9 @@ async function addPosition({ context }: Call, reads: Reads, log: Log): Promise<v
 }
 
 /**
- * Executes queries on a replica. If the replica fails, the whole query is executed on another server, so all parts of a
- * result come from one server. Mutations use the primary. Their responses contain a log position, which clients can
- * send with later requests to read what was written.
+ * Executes queries on a replica, or on the primary if no replica is suitable. If a replica fails, the whole query is
+ * executed on another server, so all parts of a result come from one server. Mutations use the primary. Their responses
+ * contain a log position, which clients can send with later requests to read what was written.
  */
 export const readFromReplicas =
   (reads: Reads, log: Log): Step =>

@@ -11,7 +11,8 @@ import type { Call, Execute } from './call.ts';
 const MAX_RECENT = 50;
 // How many results are computed at the same time. Other requests run between them.
 const MAX_EXECUTIONS = 10;
-// Costlier results are computed one at a time, with a rest after each. A result of this cost takes about 1 ms.
+// Results that cost more than this are computed one at a time, with a rest after each long computation
+// (fair-queue.ts). A result of this cost takes about 1 ms.
 const MAX_CHEAP = 1000;
 
 let numbers = 0;
@@ -29,8 +30,8 @@ interface ResultRequest {
 
 /**
  * Executes an operation once for all streams that request it with the same variables, because the result for a change
- * is the same for every caller. Callers take turns. Costly results have their own queue, so they delay only each other.
- * An execution stops when all streams that wait for it have ended. A result is
+ * is the same for every caller. Callers take turns. Costly results have their own queue, so cheap results do not wait
+ * for them. An execution stops when all streams that wait for it have ended. A result is
  *
  *   pending     while it is computed: streams that request it wait
  *   abandoned   if all waiting streams have ended: the next request starts a new execution

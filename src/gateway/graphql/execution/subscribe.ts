@@ -31,8 +31,8 @@ async function findSource({ schema, operation, variables, context }: Call): Prom
 }
 
 /**
- * Creates the function that starts subscriptions. `execute` computes the results: one per change, shared by all
- * streams.
+ * Creates the function that starts subscriptions. `execute` computes the results, one per change. Streams with the same
+ * operation and variables share them.
  */
 export function createSubscribe(
   execute: Execute,
@@ -43,8 +43,8 @@ export function createSubscribe(
   return async (call: Call) => {
     const { operation, context } = call;
     const stream = streams.open(context, call.estimate.cost);
-    // From here on, only the cursor can be rejected. The document is cached before the database is read, because other
-    // requests for the same document wait until it is cached.
+    // From here on, only the cursor can be rejected. The document is cached before the database is read, because the
+    // caller's other requests for it wait until it is cached.
     documents.add(operation.document, context.caller);
     const inStream = { ...call, context: { ...context, stream } };
     let source: Source = {};

@@ -31,9 +31,9 @@ function requireRead({ operation, caller }: RequestContext, schema: GraphQLSchem
 /**
  * Finds the document of a request, and takes it from the cache or parses and validates it within its limits:
  *
- *   cached                        run
- *   another request has a slot    wait until that slot ends, and look in the cache again
- *   anything else                 wait for a slot of the caller, then run; the slot ends when `run` first waits
+ *   cached                              run
+ *   already requested by the caller     wait until the slot of that request ends, and look in the cache again
+ *   anything else                       wait for a slot of the caller, then run; the slot ends when `run` first waits
  *
  * `run` is the rest of the request, from parsing to the result. Parsing, validating and estimating the costliest
  * document within the limits takes as long as a hundred small queries.
@@ -44,8 +44,8 @@ export function useDocuments(
   config: Config,
 ): Plugin<RequestContext, RequestContext> {
   const findText = createFindText(documents, manifest, config.documents);
-  // Promises that resolve when a slot ends, by caller and text. Further requests for the same document wait for the
-  // first request's slot.
+  // Promises that resolve when a slot ends, by caller and text. The caller's further requests for the same document wait
+  // until the slot of the first request ends.
   const turns = new Map<string, Promise<void>>();
   return {
     onParams: ({ params: sent, setParams, context, paramsHandler: run, setParamsHandler }) => {

@@ -9,7 +9,7 @@ import type { Variables } from '../analysis/field-cost.ts';
 import type { Operation } from '../analysis/operation.ts';
 import type { Call, Execute, RequestContext, Subscribe } from '../execution/call.ts';
 
-// No input in the schema is nested more deeply. Without a limit, scalars would recurse into values of any depth.
+// No input in the schema is nested more deeply. Without a limit, scalars would quote invalid values of any depth.
 const MAX_INPUT_DEPTH = 10;
 
 const tooLarge = (message: string): Issue => ({ path: [], message });
@@ -21,7 +21,7 @@ const tooLarge = (message: string): Issue => ({ path: [], message });
 const maxSizeOf = (value: object, depth: number): number =>
   depth === 1 && Array.isArray(value) && typeof value[0] === 'object' ? MAX_LINES : MAX_LIST_SIZE;
 
-/** Finds a value in a variable that is too large. Each variable is checked once, although many fields can use it. */
+/** Finds a value that is too large in a variable. Each variable is checked once, although many fields can use it. */
 function findLargeValue(value: unknown, depth: number, limits: Limits): Issue | undefined {
   const { maxTextLength } = limits;
   if (typeof value === 'string') {

@@ -48,14 +48,14 @@ export type PreparedQuery =
  *       (extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::real as ms
  *     from unnest((select $1::bigint[])) with ordinality as request (v1, number)
  *
- * for all requests in a tick. `$1` contains the ids, and `request.v1` is the id of one request. E'\x01' marks a value
- * that can't be sent.
+ * for all requests in the same tick. `$1` contains the ids, and `request.v1` is the id of one request. E'\x01' marks a
+ * value that can't be sent.
  *
  * What is cached:
  *
  *   states (compile-queries.ts)   by operation                                    until its document is evicted
  *   prepares                      also by the variables of @skip and @include     the last 300
- *   texts                         also by the parts of arguments in its text      the last 2000
+ *   texts                         also by the arguments that change the text      the last 2000
  *
  * graphql-js executes a query:
  *
@@ -63,7 +63,7 @@ export type PreparedQuery =
  *   if its data could be too large, or an argument is invalid   compile-queries.ts
  *   with too many fields                                        isCompilable
  *   if a field can't be written in SQL                          readSelection
- *   with too many relations, or for one row on PGlite           compileQuery
+ *   with too many relations, or of single rows on PGlite        compileQuery
  *   with too long a statement                                   createPrepare
  */
 export interface CompiledQuery {
@@ -76,8 +76,8 @@ export interface CompiledQuery {
 
 // Larger queries would take too long to compile.
 const MAX_FIELDS = 500;
-// PostgreSQL plans all joins of a statement together. A hundred relations took several seconds and 775 MB of memory.
-// PGlite, which does not cache plans, took up to 230 ms for eighteen relations.
+// PostgreSQL plans all joins of a statement together. Planning a hundred relations took several seconds and 775 MB of
+// memory. PGlite, which does not cache plans, took up to 230 ms for eighteen relations.
 const MAX_RELATIONS = 10;
 // The limit for a statement that is planned for each execution. Longer statements take more time to parse and plan than
 // the loaders' statements; 2,000 characters take about a millisecond.
@@ -182,7 +182,7 @@ function isCompilable({ document, node }: Operation): boolean {
   return countFields(node.selectionSet) <= MAX_FIELDS;
 }
 
-// Whether the query reads only single rows. Planning such a statement takes longer than a loader's lookup.
+// Whether the query reads only single rows. Without cached plans, such a statement takes longer than a loader's lookup.
 const isRowsOnly = ({ slots }: Selection): boolean =>
   slots.length > 0 && slots.every(({ sql }) => sql.kind === 'row');
 

@@ -62,7 +62,7 @@ interface PageScope {
 /** What a query selects for given values in @skip and @include. */
 export interface Selection {
   readonly slots: readonly Slot[];
-  /** The number of rows and pages that are read from other tables. */
+  /** The number of related rows and lists in the query. */
   readonly relations: number;
   /** Writes the data as JSON; `slots` contains the arguments of its fields. */
   readonly write: (slots: readonly SlotSql[]) => readonly Part[];

@@ -7,7 +7,7 @@ import type { PreparedStatement, StatementText } from './compile.ts';
 interface Row {
   readonly number: number;
   readonly json: string;
-  /** How long PostgreSQL took to produce the row, in milliseconds; only for statements that can be shared. */
+  /** The milliseconds from the start of the statement to this row; only for statements that can be shared. */
   readonly ms?: number;
 }
 
@@ -26,8 +26,8 @@ function jsonOf(row: Row | undefined): string {
 
 /**
  * Creates the function that runs a statement for one request and returns the data as JSON. Requests in the same tick
- * whose statements differ only in ids and strings share a statement, which saves both PostgreSQL and the gateway a
- * round trip for each request. Equal requests are sent only once.
+ * that differ only in parameter values share a statement, which saves both PostgreSQL and the gateway a round trip for
+ * each request. Equal requests are sent only once.
  */
 export function createRunStatement({ db, observeBatch }: DataSource) {
   const share = shareInTurn<DataLoader<Values, string, string>>();
