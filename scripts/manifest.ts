@@ -1,3 +1,4 @@
+// Writes the manifest of the trusted documents: `npm run manifest -- <folder> [file]`.
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -17,7 +18,6 @@ import {
 } from 'graphql';
 
 import { hashOf } from '../src/gateway/graphql/manifest.ts';
-// Writes the manifest of the trusted documents: `npm run manifest -- <folder> [file]`.
 import { petStore } from '../src/store/index.ts';
 
 const { schema } = petStore;

@@ -1,3 +1,4 @@
+// Writes schema.graphql, and the table of environment variables in docs/configuration.md: `npm run fix`.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 import { z } from 'zod';
@@ -5,7 +6,6 @@ import { z } from 'zod';
 import { Variables } from '../src/gateway/config/variables.ts';
 import { toDay } from '../src/gateway/kinds/times.ts';
 import { printSchema } from '../src/gateway/schema/print.ts';
-// Writes schema.graphql, and the table of environment variables in docs/configuration.md: `npm run fix`.
 import { petStore } from '../src/store/index.ts';
 
 const FILE = 'docs/configuration.md';

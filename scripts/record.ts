@@ -1,3 +1,5 @@
+// Writes this release's contract and SQL statements to test/released/, for comparison with later changes. `npm run
+// release` runs this.
 import { copyFileSync, writeFileSync } from 'node:fs';
 
 import { Client, type QueryConfig } from 'pg';
@@ -8,8 +10,6 @@ import { openDatabase } from '../src/gateway/database/open-database.ts';
 import { createOpenApi } from '../src/gateway/rest/openapi.ts';
 import { deleteOldKeys } from '../src/gateway/tables/idempotency.ts';
 import { petStore } from '../src/store/index.ts';
-// Writes this release's contract and SQL statements to test/released/, for comparison with later changes. `npm run
-// release` runs this.
 import { MIGRATIONS } from '../src/store/migrations.ts';
 import { sendEveryOperation } from '../test/support/every-operation.ts';
 import { startGateway } from '../test/support/gateway.ts';

@@ -44,8 +44,8 @@ const toId = (text) =>
     .replaceAll(' ', '-');
 
 /**
- * Returns the operation in a code block; undefined if it contains a cursor, which is valid only in the store that
- * issued it.
+ * Returns the operation in a code block; undefined if there is none, or if a curl command's operation contains a cursor,
+ * which is valid only in the store that issued it.
  */
 function operationIn(text, lang) {
   if (lang === 'graphql') return text;

@@ -119,7 +119,7 @@ async function sendSamples(url: string): Promise<void> {
   }
 }
 
-/** Requests everything that is loaded lazily. */
+/** Requests everything that is loaded lazily, and runs a mutation. */
 async function requestRest(url: string): Promise<void> {
   const paths = ['/', '/guide/api', '/docs', '/openapi.json', '/schema.graphql', '/metrics'];
   const assets = ['page.css', 'graphiql/graphiql.js'];

@@ -1,6 +1,6 @@
 import escapeHtml from 'escape-html';
 
-/** Renders a titled block of code that is already HTML. The page's script colours the code and adds a copy button. */
+/** Renders a titled block of code, which is given as HTML. The page's script colours the code and adds a copy button. */
 export const renderBlock = (title: string, html: string): string =>
   `<figure class="code"><figcaption>${escapeHtml(title)}</figcaption>
 <pre tabindex="0" role="group" aria-label="${escapeHtml(title)}">${html}</pre></figure>`;

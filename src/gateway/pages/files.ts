@@ -15,13 +15,13 @@ export const textAsset = (kind: keyof typeof TYPES, content: string): Asset => (
   content,
 });
 
-/** The files of src/gateway/pages/browser. */
+/** The names of the files in src/gateway/pages/browser. */
 export const OWN_FILES = readdirSync(OWN);
 
 export const ownFile = async (name: string): Promise<Asset> =>
   textAsset(name.endsWith('.css') ? 'css' : 'js', await readFile(join(OWN, name), 'utf8'));
 
-/** Reads GraphiQL's example queries, in the order of their file names. */
+/** Reads GraphiQL's example operations, in the order of their file names. */
 export async function readExamples(folder: URL): Promise<string[]> {
   const names = await readdir(folder);
   return Promise.all(names.toSorted().map((name) => readFile(new URL(name, folder), 'utf8')));

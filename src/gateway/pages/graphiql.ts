@@ -6,7 +6,7 @@ import { readExamples, textAsset } from './files.ts';
 import { graphiqlUrl } from './graphiql-link.ts';
 import { renderHeader, renderHtml, renderTokenField, type Site } from './page.ts';
 
-// GraphiQL's editor sets inline styles, and its style sheet embeds its fonts.
+// GraphiQL's editor sets inline styles, and GraphiQL's style sheet embeds its fonts.
 const POLICY = {
   'style-src': "'self' 'unsafe-inline'",
   'worker-src': "'self'",
@@ -32,8 +32,9 @@ function renderMenu(examples: readonly string[]): string {
 }
 
 /**
- * Renders the GraphiQL page, which opens with the first example. Large files have separate paths, because a POST to a
- * path removes it from the browser's cache (RFC 9111 §4.4), and GraphiQL posts to the path of its page.
+ * Renders the GraphiQL page, which opens with the first example unless the browser has stored tabs. Large files have
+ * separate paths, because a POST to a path removes its response from the browser's cache (RFC 9111 §4.4), and GraphiQL
+ * posts to the path of its page.
  */
 export async function renderGraphiql(site: Site): Promise<Asset> {
   const { store, config } = site;
@@ -78,7 +79,7 @@ export const createGraphiqlFiles = (): Route[] =>
   Object.entries(FILES).map(([name, part]) => ({
     path: `/assets/graphiql/${name}`,
     get: serveAsset(async () => {
-      // Imported on the first request, because it is 9 MB.
+      // Imported on the first request, because the module is 9 MB.
       const { [part]: content } = await import('@graphql-yoga/render-graphiql/graphiql');
       return textAsset(part === 'css' ? 'css' : 'js', content);
     }),

@@ -6,7 +6,7 @@ import { linkToGraphiql } from './graphiql-link.ts';
 import { liveScripts, renderLiveView } from './live-view.ts';
 import { linksOf, linkToGuide, renderPage, type Site } from './page.ts';
 
-/** Renders the gateway's origin, until the page's script replaces it. */
+/** Renders a placeholder for the gateway's origin, which the page's script replaces. */
 const origin = ({ port }: Config): string => `<span class="origin">http://localhost:${port}</span>`;
 
 function renderCurl({ store, config }: Site): string {

@@ -4,7 +4,7 @@ import { renderCode } from './code.ts';
 import { linkToGraphiql } from './graphiql-link.ts';
 import type { Site } from './page.ts';
 
-/** Whether pages can read the changes, although they send neither a token nor a trusted document. */
+/** Whether the start page, which sends neither a token nor a trusted document, can read the changes. */
 const canRead = ({ auth, documents }: Config): boolean =>
   (!auth || auth.readIsOpen) && documents !== 'trusted';
 
@@ -22,7 +22,7 @@ export const changesQuery = ({ changedTypes }: Pick<Store, 'changedTypes'>): str
 export const liveScripts = (config: Config): string[] =>
   canRead(config) ? ['/assets/live.js'] : [];
 
-/** Renders the start page's section with the latest changes; empty if pages can't read them. */
+/** Renders the start page's section with the latest changes; empty if the page can't read them. */
 export const renderLiveView = ({ store, config }: Site): string =>
   canRead(config)
     ? `<section aria-labelledby="live">

@@ -65,8 +65,8 @@ export const linkToGuide = (site: Site, name: string, text: string): string =>
   hasGuide(site) ? `<a href="/guide/${name}">${text}</a>` : text;
 
 /**
- * Renders the header of a page: the name, an optional menu, and the links to all pages that this gateway serves. `path`
- * is the path of the page.
+ * Renders the header of a page: the store's name, an optional menu, and the links to all pages that this gateway serves.
+ * `path` is the path of the page.
  */
 export const renderHeader = (site: Site, path: string, menu = ''): string => {
   const { store } = site;
@@ -89,7 +89,7 @@ export const renderTokenField = ({ config }: Site): string =>
     ? '<label class="token">Token <input id="token" class="field" type="text" autocomplete="off" autocapitalize="off" spellcheck="false"></label>'
     : '';
 
-// Allows only resources from this server, and no inline scripts.
+// Allows only resources from this server, images in data URLs, and no inline scripts.
 const POLICY = {
   'default-src': "'none'",
   'script-src': "'self'",
@@ -113,7 +113,7 @@ interface HtmlDocument {
   /** A classic script, loaded first. */
   readonly library?: string;
   readonly scripts: readonly string[];
-  /** Directives that override the directives of POLICY. */
+  /** Directives to add to POLICY, or to use instead of its own. */
   readonly policy?: Readonly<Record<string, string>>;
 }
 
@@ -158,7 +158,7 @@ interface HtmlPage {
   readonly main: string;
   readonly styles?: readonly string[];
   readonly scripts?: readonly string[];
-  /** The content of the header besides the links. */
+  /** Additional content of the header. */
   readonly menu?: string;
 }
 

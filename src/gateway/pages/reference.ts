@@ -10,7 +10,7 @@ import type { RestOperation } from '../store.ts';
 import { renderCode } from './code.ts';
 import { renderPage, renderTokenField, type Site } from './page.ts';
 
-/** Renders text from the OpenAPI document, whose only Markdown is inline code. */
+/** Renders text that is also in the OpenAPI document. Its only Markdown is inline code. */
 const renderText = (text: string): string =>
   escapeHtml(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 

@@ -37,7 +37,7 @@ const findDeprecated = ({ schema, rest }: Store): Deprecated[] => [
   ...Array.from(deprecatedIn(schema), ([operation, reason]) => ({ operation, reason })),
 ];
 
-/** Returns the store's routes, and unknown paths, but not the pages, /health, /ready and /metrics. */
+/** Returns the routes whose requests the page counts: /graphql, the REST routes, and `other` for unknown paths. */
 export const countedRoutes = (operations: readonly RestOperation[]): string[] => [
   '/graphql',
   'other',

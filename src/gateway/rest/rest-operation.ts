@@ -46,7 +46,7 @@ export function lifecycleHeaders(
 
 /**
  * Creates the route of an operation. Every response has the lifecycle headers. If the sunset is enforced, a deprecated
- * operation returns GONE after that date.
+ * operation returns GONE from the sunset date on.
  */
 export function toRoute(operation: RestOperation, context: Context, config: Config): Route {
   const ends = config.enforceSunset && operation.lifecycle.deprecatedSince !== undefined;

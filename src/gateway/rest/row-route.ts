@@ -21,7 +21,7 @@ interface RowRoute<Row> {
   readonly differences?: readonly string[];
 }
 
-/** Writes a value as JSON. Unlike with JSON.stringify, int64 ids are exact. */
+/** Writes a value as JSON, including int64 ids, which JSON.stringify rejects. */
 function toJson({ kind }: Field, value: unknown): string {
   if (typeof value === 'bigint') return String(value);
   return JSON.stringify(kind.scalar ? kind.scalar.serialize(value) : value);
@@ -49,7 +49,7 @@ function toResource(fields: readonly Field[], description: string, example: obje
   return { rule: z.strictObject(Object.fromEntries(rules)), description, example };
 }
 
-/** Creates `GET /books/{bookId}`: a row by its id. */
+/** Creates a route such as `GET /books/{bookId}`, which returns a row by its id. */
 export function rowRoute<Row extends object>(
   rows: Repository<Row>,
   { example, lifecycle, differences = [] }: RowRoute<Row>,

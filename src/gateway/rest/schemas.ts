@@ -46,7 +46,7 @@ export function toSchemas(store: Store): Record<string, object> {
     override: ({ jsonSchema }) => {
       // Code generators would treat fields with a default as required. The descriptions mention the defaults.
       delete jsonSchema.default;
-      // OpenAPI 3.0 allows nothing next to a reference, so zod wraps a reference that has a description.
+      // OpenAPI 3.0 allows nothing next to a reference, so zod wraps references in `allOf`. These have nothing next to them.
       Object.assign(jsonSchema, jsonSchema.allOf?.[0]);
       delete jsonSchema.allOf;
     },

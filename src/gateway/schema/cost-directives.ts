@@ -18,7 +18,7 @@ export const cost = new GraphQLDirective({
     '',
     '- a field: its weight, or 1 without this directive; inside a list, multiplied by the maximum number of items',
     '- an item of a list: 1',
-    '- a field that reads from the database: 100 more, but only once for all items of a list',
+    '- a field that reads from the database: 100 more, but only once for all items of a list; the weights of `node`, `nodes`, `changes` and `totalCount` include this',
     '- an argument: its weight, multiplied by the number of values if it is a list',
     '- an input field: its weight, or 5 times its weight for a string without three consecutive letters or digits',
     '',

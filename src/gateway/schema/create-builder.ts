@@ -123,7 +123,7 @@ function defineRoots(builder: Builder, tables: Tables): void {
   const types = Object.values(tables).flatMap(({ columns }) =>
     Object.values(columns).map(({ type }) => type),
   );
-  // Changes have a time, so every schema needs this scalar.
+  // Changes have a time, so every schema needs DateTime.
   const used = new Set(['DateTime', ...types]);
   for (const [type, { graphql, scalar }] of Object.entries<Kind>(KINDS)) {
     // Every scalar's name is in BuilderTypes.

@@ -30,7 +30,7 @@ interface Call {
 
 const isCall = (context: object): context is Call => 'caller' in context;
 
-/** Adds a cost to each mutation, and checks the caller's scope. */
+/** Adds a cost and a description of the scope to each mutation, and checks the caller's scope. */
 class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(
     field: PothosOutputFieldConfig<Types>,
@@ -66,7 +66,7 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     };
   }
 
-  /** Adds the codes of errors to the request log before the errors become data. */
+  /** Checks the scope, and adds the codes of errors to the request log before the errors become data. */
   override wrapResolve(
     resolve: GraphQLFieldResolver<unknown, Types['Context'], object>,
     field: PothosOutputFieldConfig<Types>,

@@ -17,7 +17,7 @@ import { rowByArgument } from './rows.ts';
 // kilobyte) takes PostgreSQL as long as reading ten row fields.
 const TEXT_COST = 20;
 
-/** Returns the cost of a mutation that writes a row with strings of this total length. */
+/** Returns the cost of a mutation that writes a row whose strings have at most this total length. */
 const costOf = ({ textLength }: Repository) => {
   const weight = String(100 + TEXT_COST * Math.ceil(textLength / TEXT_LENGTH));
   return { directives: { cost: { weight } } };

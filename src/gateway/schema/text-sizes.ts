@@ -24,12 +24,13 @@ const BYTES_PER_CHARACTER = 6;
 const QUOTES_BYTES = 2;
 // The size of the sort field's name and an id.
 const POSITION_BYTES = 100;
-// About the most that PostgreSQL can store. So each response with such a string is measured.
+// For a string without a maximum length: about the longest that PostgreSQL can store. So each response with a cursor is
+// measured.
 const UNLIMITED = 1_000_000_000;
 
 /**
- * Returns the maximum size of a cursor. A cursor contains, as JSON in base64, the longest string that a list can be
- * sorted by.
+ * Returns the maximum size of a cursor. A cursor contains, as JSON in base64, the value that its list is sorted by, at
+ * most the longest indexed string.
  */
 export function cursorBytes(tables: Tables): number {
   const columns = Object.values(tables).flatMap((table) => Object.values(table.columns));

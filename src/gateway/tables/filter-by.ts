@@ -8,7 +8,7 @@ import type { IdBounds } from './listing.ts';
 import { recordedAmong, recordedOf, type Related } from './recorded.ts';
 import type { Field } from './stored-table.ts';
 
-// One statement reads the related rows of all changes.
+// The cost of reading related rows: one statement reads them for all changes.
 const READ_COST = '100';
 
 // How PostgreSQL plans each condition:
@@ -160,13 +160,13 @@ export const min = bound('>=', (recorded, limit) => recorded >= limit);
 export const max = bound('<=', (recorded, limit) => recorded <= limit);
 
 /**
- * Matches times or days in a range that includes `from` and excludes `before`. Rows with a missing or infinite value
- * are not in any range, but a range without bounds matches every row.
+ * Matches times or days in a range that includes `from` and excludes `before`. A range without bounds matches every row;
+ * any other range does not match rows with a missing or infinite value.
  *
  * Each bound is compared twice: with the sort key, which is indexed, and with the column. PostgreSQL multiplies the
- * estimated fractions of matching rows, so it reads a short range by the index, even if rows are sorted by id.
- * Otherwise, it would expect the rows of a day to be spread over all ids, and read all older rows before the first
- * match.
+ * estimated fractions of matching rows, so it reads a short range by the index, even if rows are sorted by id. With a
+ * single comparison, it would expect the rows of a day to be spread over all ids, and read all older rows before the
+ * first match.
  */
 export function range(
   { column, kind, isNullable, rule }: Field,
@@ -204,7 +204,7 @@ export function range(
   };
 }
 
-/** Matches rows whose time or day is set. Infinite values count as missing. */
+/** Matches rows by whether a time or day is set. Infinite values count as missing. */
 export function isSet({ column, kind, isNullable }: Field, requirement: Requirement): Condition {
   // A missing value counts as the latest.
   const key = kind.sort.sql(column, isNullable);
@@ -224,8 +224,8 @@ export function isSet({ column, kind, isNullable }: Field, requirement: Requirem
 }
 
 /**
- * Matches rows by a condition on the row that the field `by` refers to. All such conditions of a list must have the
- * same `of`.
+ * Matches rows by a condition on a related row. Conditions on the same related row must pass the same object `of`, so
+ * that they share a subquery.
  */
 export const related = (
   of: Related,

@@ -73,8 +73,8 @@ export async function writeOnce<Result>(
 const BATCH = 1000;
 
 /**
- * Deletes the keys that are older than `ageMs`, in batches, so that no key is locked for long. Locked keys, for example
- * because another gateway is deleting them, are skipped until the next run.
+ * Deletes the keys that are older than `ageMs`, in batches, so that no key is locked for long. Keys that are locked, for
+ * example because another gateway is deleting them, are skipped until the next run.
  */
 export async function deleteOldKeys(db: Database, ageMs: number): Promise<void> {
   const limit = new Date(Date.now() - ageMs).toISOString();

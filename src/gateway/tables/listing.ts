@@ -35,8 +35,8 @@ interface SortKey {
 
 /**
  * Takes a column of another table that equals the rows' id, and returns the cursors' conditions on that column; empty
- * unless rows are sorted by id. PostgreSQL does not infer `book_id > 5` from `books.id > 5` and `book_id = books.id`,
- * so a merge join would read the other table from its start.
+ * unless rows are sorted by id. PostgreSQL does not infer `book_id > 5` from `books.id > 5` and `book_id = books.id`.
+ * Without these conditions, a merge join would read the other table from its start.
  */
 export type IdBounds = (column: Sql) => Sql[];
 

@@ -9,10 +9,10 @@ import { perObject } from './per-object.ts';
 import { rowsByIds, type Table } from './table.ts';
 import type { Window } from './window.ts';
 
-/** The database that loaders read, and a function that observes their batches. */
+/** The database that loaders read, and a function that observes batches. */
 export interface DataSource {
   readonly db: Database;
-  /** Called with the size of each loader batch. */
+  /** Called with the size of each batch, and the name of the loader or statement that it belongs to. */
   readonly observeBatch: (loader: string, size: number) => void;
 }
 
@@ -26,7 +26,10 @@ export const SHARED = {
   batchScheduleFn: (dispatch: () => void): void => void setImmediate(dispatch),
 } as const;
 
-/** How many requests may share a statement. They wait for each other, and one PostgreSQL process runs the statement. */
+/**
+ * How many requests may share a compiled statement, or one that places orders. They wait for each other, and one
+ * PostgreSQL process runs the statement.
+ */
 export const MAX_SHARED = 8;
 
 /** Loads rows of a table by their ids, batched with other requests. */

@@ -19,8 +19,8 @@ import { type PlacedOrder, takeFreeUnits, takeUnits } from './take-units.ts';
 const REST_MS = 10_000;
 
 /**
- * Places orders without an idempotency key. In each tick of the event loop, one statement places the first order
- * for each pet. An order whose result is undefined has to be placed on its own.
+ * Places orders without an idempotency key. The orders of a tick are placed in batches: one statement places the first
+ * order for each pet in a batch. An order whose result is undefined has to be placed on its own.
  */
 const sharedOrders = perObject(({ db, observeBatch }: DataSource) => {
   let restsUntil = 0;

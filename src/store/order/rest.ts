@@ -13,7 +13,7 @@ import {
 import { type OrdersAsJson, ordersAsJson } from './orders-as-json.ts';
 
 const MAX_PAGE = 1000;
-const LIMIT_RULE = `must be 1 to ${MAX_PAGE}.`;
+const LIMIT_RULE = `must be between 1 and ${MAX_PAGE}.`;
 
 const Query = z.object({
   limit: z
@@ -80,7 +80,7 @@ export const listOrders: RestOperation = {
   tag: { name: 'Store', description: 'The orders in the store.' },
   summary: 'List orders',
   description:
-    'Streams all orders. With `limit` or `after`, returns one page and a `Link` to the next page. ' +
+    'Streams all orders. With `limit` or `after`, returns one page and, unless it is the last, a `Link` to the next page. ' +
     'Rejects any other query parameter with `INVALID_INPUT`.',
   parameters: { path: z.object({}), query: Query },
   result: { resource: 'Orders', description: 'The orders, sorted by id.', headers: {} },

@@ -20,8 +20,8 @@ const Cart = z.object({ input: z.array(Dated) });
 
 /**
  * Rejects ship dates more than a day in the past. The arguments must have passed all other rules. This rule is
- * checked only when the order is written, because a retry with an idempotency key returns the original result even
- * if its date has passed.
+ * checked only when the order is written, so that a retry with an idempotency key returns the original result even
+ * if the date has passed since.
  * @throws InvalidInput with every rejected date
  */
 export function rejectPastDates(args: object): void {

@@ -33,8 +33,8 @@ function toResult(pet: Pet, row: LineResult): PlacedOrder | GatewayError {
 }
 
 /**
- * Returns the error for an order that cannot be fulfilled. `line` is the order's index in a cart. `status` is null if the pet
- * does not exist.
+ * Returns the error for an order that cannot be fulfilled. `line` is the order's index in a cart. `status` is null if
+ * the pet does not exist.
  */
 export function rejectionOf(
   { petId, status, stock }: { petId: bigint; status: PetStatus | null; stock: number | null },
@@ -48,10 +48,10 @@ export function rejectionOf(
 /**
  * Takes the units of an order from its pet's stock and creates the order, atomically.
  *
- * One statement does both, so no transaction spans several round trips. It locks the pet, then its stock, and reads
- * their values under the locks, so the values cannot change before the statement writes, however many gateways there
- * are. The lock on the pet is shared: it keeps the status from changing, without making orders for the same pet wait
- * for each other.
+ * One statement does both, so without an idempotency key, no transaction spans several round trips. The statement locks
+ * the pet, then its stock, and reads their values under the locks, so the values cannot change before the statement
+ * writes, however many gateways there are. The lock on the pet is shared, because it only has to keep the status from
+ * changing: orders for the same pet wait for each other at its stock.
  * Statements that need the same rows lock them in the same order, so they cannot deadlock. The new stock is computed
  * from the locked row (`stock.quantity`): with `item.quantity`, PostgreSQL would apply the CHECK to the value from
  * the start of the statement, before it reads the current value.

@@ -52,7 +52,7 @@ export const rejectCostly =
 
 /**
  * Rejects a query's response before it is sent, if it is too large. `extensions.cost` contains the cost if an operation
- * is rejected for its cost or size, and in each result of a request with the header `GraphQL-Cost: report`.
+ * is rejected for its cost or size, and in each query's or mutation's result with the header `GraphQL-Cost: report`.
  */
 export const limitResponse =
   (limits: Limits): Step =>

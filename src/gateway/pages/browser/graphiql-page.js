@@ -85,7 +85,7 @@ function sortTypes(result) {
 /** Sends GraphiQL's requests, with the token. */
 async function send({ operationName, ...request }, { headers } = {}) {
   const token = readToken();
-  // GraphiQL parses with a delay: right after a tab has opened, the name can be the previous tab's.
+  // GraphiQL parses with a delay: right after a tab has opened, the operation's name can be the previous tab's.
   const name = request.query.includes(operationName) ? operationName : undefined;
   const response = await fetch('/graphql', {
     method: 'POST',
@@ -125,7 +125,7 @@ function mend() {
 }
 
 let link = readLink(location.search);
-// Without this, GraphiQL would open the request as well, and would open it again on reload.
+// Without this, GraphiQL would also open the request, and would open it again on reload.
 history.replaceState(null, '', location.pathname);
 
 /** Opens the request from the page's URL, once there is an editor. */
@@ -142,7 +142,7 @@ new MutationObserver(() => {
   begin();
 }).observe(document.body, { subtree: true, childList: true, attributeFilter: ['class'] });
 
-// GraphiQL would start with the last request that it stored, which may not be in any tab.
+// By default, GraphiQL starts with the last request that it stored, which may not be in any tab.
 const { query, variables } = kept?.tabs[kept.activeTabIndex] ?? {};
 
 YogaGraphiQL.renderYogaGraphiQL(root, {
@@ -153,7 +153,7 @@ YogaGraphiQL.renderYogaGraphiQL(root, {
   storage: kept && storage,
   fetcher: send,
   onTabChange: (state) => (tabs = state.tabs),
-  // GraphiQL's default is its history plugin.
+  // Selects GraphiQL's default, its history plugin.
   plugins: undefined,
   // Yoga's handler would write the query into the URL.
   onEditQuery: undefined,

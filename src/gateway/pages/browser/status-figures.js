@@ -34,7 +34,7 @@ function toLine(values) {
   return points.length > 0 ? `M${points.join('L')}` : '';
 }
 
-/** Shows all figures; without samples they stay empty. */
+/** Shows all figures; without samples, they stay as they are. */
 export function showFigures(samples) {
   if (samples.length === 0) return;
   for (const [id, read] of Object.entries(FIGURES)) {

@@ -20,7 +20,7 @@ function parse(text) {
 const rank = (counts) =>
   counts.filter(({ total }) => total > 0).toSorted((one, other) => other.total - one.total);
 
-/** Returns the page's content from the text of /metrics and from `facts`, which the gateway wrote into the page. */
+/** Returns the page's content from the text of /metrics and from the facts that the gateway wrote into the page. */
 export function toStatus(text, { workers, routes, enforced, deprecated }) {
   const samples = parse(text);
   const samplesOf = (metric) => samples.filter(({ name }) => name === metric);

@@ -2,9 +2,9 @@
 const TOKEN = /^[\w.~+/-]+=*$/;
 
 /**
- * Reads the token from the page's token field, if there is one, and clears the field. Returns a function that returns
- * the token. The token is kept only in the page's memory: browsers store the contents of fields, and other scripts can
- * read the page's storage.
+ * Reads the token whenever the user enters one in the page's token field, if there is such a field, and clears the
+ * field. Returns a function that returns the last token. The token is kept only in the page's memory: browsers store the
+ * contents of fields, and other scripts can read the page's storage.
  */
 export function watchToken(onChange = () => {}) {
   const field = document.querySelector('#token');
