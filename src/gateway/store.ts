@@ -96,7 +96,7 @@ export interface Store {
     readonly subscription: string;
     /** The documents for API users, as written by scripts/render-guide.js. */
     readonly guide?: URL;
-    /** The folder with GraphiQL's example queries. The first line of each is `# group: title`. */
+    /** The folder with GraphiQL's example operations. The first line of each file is `# group: title`. */
     readonly examples: URL;
   };
 }

@@ -7,13 +7,13 @@ import { Forbidden, Unauthenticated } from '../contract/gateway-error.ts';
 import { CLOCK_TOLERANCE_MS, createVerify } from './tokens.ts';
 
 export interface Caller {
-  /** The `sub` of the token; undefined without a token. */
+  /** The `sub` of the verified token; undefined without one. */
   readonly subject: string | undefined;
-  /** The scopes that the token grants; `all` with AUTH=none. */
+  /** The scopes of the token and those that need no token (AUTH_READ); `all` with AUTH=none. */
   readonly scopes: ReadonlySet<string> | 'all';
   /** Whether AUTH=jwt is set and the caller sent no token. */
   readonly isAnonymous?: boolean;
-  /** When the token stops being accepted, in milliseconds since 1970; undefined without a token. */
+  /** When that token stops being accepted, in milliseconds since 1970; undefined without one. */
   readonly expiresAt?: number;
 }
 

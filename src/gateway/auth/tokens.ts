@@ -19,12 +19,12 @@ const ASYMMETRIC = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA 
 /** How long a token is still accepted after it has expired. */
 export const CLOCK_TOLERANCE_MS = 5000;
 const KEYS_TIMEOUT_MS = 5000;
-// How long a removed key is still trusted, and the minimum time between two fetches for unknown keys.
+// How long a removed key may still be trusted, and how long after a fetch an unknown key does not cause another one.
 const KEYS_AGE_MS = 600_000;
 const KEYS_COOLDOWN_MS = 30_000;
 const KEYS_RETRY_MS = 1000;
 
-// Rejects tokens that the same issuer issued for other purposes (RFC 8725 §3.11).
+// Rejects tokens whose type shows that they were issued for another purpose (RFC 8725 §3.11).
 const TokenHeader = z.object({
   typ: z
     .string()
@@ -51,9 +51,8 @@ const notVerifiable = (cause: unknown): GatewayError =>
   new GatewayError('SERVICE_UNAVAILABLE', NOT_VERIFIABLE, cause);
 
 /**
- * Creates a fetch function that fails if the previous call was less than a second ago. Without this limit, while the
- * key set can't be fetched, every request with a token, even an invalid one, would fetch it again and log another
- * error.
+ * Creates a fetch function that fails if the last fetch began less than a second ago. Without this limit, every request
+ * with a token, valid or not, would fetch the key set again while it can't be fetched, and log another error.
  */
 function createKeysFetch(): FetchImplementation {
   let lastAt = -Infinity;
@@ -78,7 +77,7 @@ function createKeyFinder(url: URL): JWTVerifyGetKey {
     try {
       return await find(header, token);
     } catch (error) {
-      // Any other error means that the key set can't be fetched, which is not the token's fault.
+      // Errors other than these mean that the key set can't be fetched or read, which is not the token's fault.
       const isAboutToken =
         error instanceof errors.JWKSNoMatchingKey ||
         error instanceof errors.JWKSMultipleMatchingKeys ||
@@ -113,7 +112,7 @@ export function createVerify({
       if (error instanceof errors.JOSEError || error instanceof z.ZodError) {
         throw new Unauthenticated('The token is not valid.');
       }
-      // The key set contains the key, but the key is unusable: too short, or malformed.
+      // An error that is not a GatewayError means that the key set contains an unusable key: too short, or malformed.
       throw error instanceof GatewayError ? error : notVerifiable(error);
     }
   };

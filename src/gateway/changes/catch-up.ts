@@ -23,8 +23,8 @@ interface Request {
 }
 
 /**
- * Reads matching changes, and returns the position up to which all changes have been read. Each page reads a limited
- * part of the change log, however few changes match.
+ * Reads a page of matching changes, and returns it with the position up to which all changes have been read. Each page
+ * compares a limited number of changes with the filter, however few of them match.
  */
 async function readPage(db: Database, known: Known, { types, filter }: Request, after: Position) {
   const conditions = [raw(isIn('type', types)), known.condition, compare('>', after)];

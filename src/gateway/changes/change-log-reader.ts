@@ -15,7 +15,7 @@ import {
   START,
 } from './change-log.ts';
 
-// Changes made with SQL outside the gateways are found within a second.
+// Changes made with SQL outside the gateways are found within about a second.
 const POLL_MS = 1000;
 // A published change might not be settled yet, because another transaction is still open. So the reader polls again
 // soon, and then at increasing intervals.
@@ -33,7 +33,7 @@ const MAX_STALL_MS = 3000;
 
 /** A subscription that follows the change log. */
 export interface Follower {
-  /** All changes up to this position were delivered or did not match. */
+  /** All changes up to this position were offered to the subscriber or did not match. */
   position: Position;
   /** When the subscriber was offered a change that it has not taken yet, in milliseconds of performance.now(). */
   givenAt: number | undefined;
@@ -85,7 +85,7 @@ export class ChangeLogReader {
     await this.#start;
   }
 
-  /** Returns the changes in memory after a position; undefined if the log may contain other changes before them. */
+  /** Returns the changes after a position from memory; undefined if the oldest of them may no longer be in memory. */
   after(position: Position): readonly Change[] | undefined {
     if (isAfter(this.#base, position)) return undefined;
     return this.#recent.slice(
@@ -158,7 +158,7 @@ export class ChangeLogReader {
 
   /**
    * Ends all subscriptions if the last change that was read is missing, for example after a failover to a server that
-   * did not have it. New changes may have taken its position in the change log.
+   * did not have it. New changes may come before its position in the change log, where the reader would miss them.
    */
   async #checkPosition(): Promise<void> {
     try {

@@ -57,7 +57,7 @@ export interface Known {
   readonly condition: Sql;
 }
 
-/** Returns the changes that a release supports, given the types in its schema. */
+/** Returns which changes a release supports, given the types in its schema. */
 export const knownOf = (types: readonly string[]): Known => ({
   has: ({ type, kind }) => types.includes(type) && KINDS.some((known) => known === kind),
   condition: raw(`coalesce(${isIn('type', types)} and ${isIn('kind', KINDS)}, false)`),
@@ -170,9 +170,9 @@ export async function requireKept(
 const BATCH = 1000;
 
 /**
- * Deletes the changes that are older than `ageMs`, in batches from the start of the change log. The last change is
- * kept, so its cursor stays valid while nothing is written. Also deletes changes whose transaction ids this database
- * has not reached: they were restored from a backup of another database.
+ * Deletes the changes that are older than `ageMs`, in batches from the start of the change log up to the first younger
+ * change. The last change is kept, so its cursor stays valid while nothing is written. Also deletes changes whose
+ * transaction ids this database has not reached: they were restored from a backup of another database.
  */
 export async function deleteOldChanges(db: Database, ageMs: number): Promise<void> {
   const limit = new Date(Date.now() - ageMs).toISOString();

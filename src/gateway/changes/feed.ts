@@ -29,15 +29,15 @@ interface Subscription {
   readonly signal: AbortSignal;
 }
 
-/** Delivers all changes to subscribers, in the order of the change log. */
+/** Delivers changes to subscribers, in the order of the change log. */
 export interface ChangeFeed {
   /**
-   * Returns the changes from now on, or after a cursor. The iterator fails with SLOW_SUBSCRIBER if more than 1,024
-   * changes are waiting and none is read for three seconds.
+   * Returns the changes from now on, or after a cursor. The iterator fails with SLOW_SUBSCRIBER if it is more than
+   * 1,024 changes behind and its next change is not read for three seconds.
    * @throws InvalidCursor, GatewayError with CURSOR_EXPIRED
    */
   readonly subscribe: (subscription: Subscription) => Promise<AsyncIterableIterator<Change>>;
-  /** Notifies all gateways of a write by this process, so that they read its changes immediately. */
+  /** Wakes this process's reader after a write, and notifies other gateways where notifications are supported. */
   readonly publishWrite: () => void;
 }
 
@@ -77,7 +77,7 @@ async function follow(
 
   const give = async (changes: readonly Change[]): Promise<void> => {
     const found = changes.map((change) => types.includes(change.type) && matches(change));
-    // The related rows of all changes are loaded at the same time, by one statement.
+    // The related rows of all these changes are loaded at the same time, in batches.
     const isWaiting = found.some((match) => match instanceof Promise);
     const matching = isWaiting
       ? await Promise.all(found.map((match) => Promise.resolve(match)))

@@ -23,6 +23,6 @@ export function isSafeUrl(text: string): boolean {
 export function isOrigin(text: string): boolean {
   if (text.includes('*') || !URL.canParse(text)) return false;
   const { protocol, host, username, origin } = new URL(text);
-  // For unregistered schemes, the URL standard defines the origin as `null`.
+  // For most schemes other than http and https, the URL standard defines the origin as `null`.
   return text === (origin === 'null' && host && !username ? `${protocol}//${host}` : origin);
 }

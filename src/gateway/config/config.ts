@@ -130,7 +130,7 @@ const RENAMED: Readonly<Record<string, string>> = {
   MAX_ANSWER_BYTES: 'MAX_RESPONSE_BYTES',
 };
 
-/** The configuration is invalid. The message names each invalid variable and what it must be. */
+/** The configuration can't be used. The message names the variables that must be changed, and says why. */
 export class ConfigError extends Error {}
 
 /**

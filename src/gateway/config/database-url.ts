@@ -1,6 +1,6 @@
 // The last @ before the path ends the password, as in WHATWG URLs.
 const PARTS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/is;
-// After the hosts, an @ is allowed only in the query, after a path. Anywhere else, it means that an unescaped / ? or #
+// After the hosts, an @ is allowed only in a query value, after a path. Elsewhere, it means that an unescaped / ? or #
 // in the password ended the host list too early, and errors would show part of the password as the host.
 const TAIL = /^(?:\/[^@?#]*\?[^@#]*=[^#]*|[^@]*)$/s;
 const PROTOCOL = /^postgres(ql)?:$/;

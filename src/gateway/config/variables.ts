@@ -61,7 +61,7 @@ export const Variables = z.object({
     .meta({ reason: 'the connections go through PgBouncer' }),
   POOL_SIZE: whole(1, 1000)
     .default(10)
-    .describe('The maximum number of PostgreSQL connections per process.')
+    .describe('The maximum number of pooled connections to each PostgreSQL server, per process.')
     .meta({ reason: 'PostgreSQL allows fewer connections, or has idle cores' }),
   CONNECT_TIMEOUT_MS: whole(100, 600_000)
     .default(5000)
@@ -101,7 +101,10 @@ export const Variables = z.object({
     .meta({ reason: 'the machine can handle more subscribers, or cannot handle this many' }),
   MAX_STREAMS_PER_CALLER: whole(0, 1_000_000)
     .default(100)
-    .describe('The maximum number of subscriptions per caller with a token, and per WebSocket.')
+    .describe(
+      'The maximum number of subscriptions per caller with a token, and of operations in progress ' +
+        'per WebSocket.',
+    )
     .meta({ reason: 'a server subscribes for many users with one token' }),
   REQUEST_TIMEOUT_MS: whole(100, 600_000)
     .default(30_000)
@@ -150,7 +153,8 @@ export const Variables = z.object({
   AUTH: choice('none', 'jwt')
     .default('none')
     .describe(
-      '`none`: no authentication, allowed only on a loopback `HOST`; `jwt`: callers need a token.',
+      '`none`: no authentication, by default allowed only on a loopback `HOST`; `jwt`: callers ' +
+        'authenticate with a token.',
     )
     .meta({ reason: 'other machines can reach the gateway' }),
   AUTH_NONE_ANYWHERE: flag
@@ -220,8 +224,8 @@ export const Variables = z.object({
   WORKERS: whole(1, 256)
     .default(1)
     .describe(
-      'The number of processes that share the port. Crashed processes are replaced. More than ' +
-        'one process requires `DATABASE_URL`.',
+      'The number of processes that share the port. Several processes require `DATABASE_URL`; ' +
+        'each one that crashes is replaced.',
     )
     .meta({ reason: 'one core is not enough' }),
   STOP_DELAY_MS: whole(0, 600_000)
@@ -263,7 +267,7 @@ export const Variables = z.object({
     .meta({ reason: 'you have agreed on another date with the callers' }),
   LOG_LEVEL: choice('debug', 'info', 'warn', 'error', 'silent')
     .default('info')
-    .describe('How much to log; `debug` includes every SQL statement.')
+    .describe('How much to log; `debug` includes SQL statements.')
     .meta({ reason: 'you are investigating a problem, or the log is too long' }),
 });
 

@@ -55,8 +55,8 @@ export const ERRORS = {
   CURSOR_EXPIRED: {
     status: 410,
     description:
-      'Changes after this cursor have been deleted. Read the last cursor of the change log, reload ' +
-      'the data, then continue after that cursor.',
+      'Changes after this cursor may have been deleted. Read the last cursor of the change log, ' +
+      'reload the data, then continue after that cursor.',
   },
   PAYLOAD_TOO_LARGE: { status: 413, description: 'The request body is larger than the limit.' },
   URI_TOO_LONG: { status: 414, description: 'The URL is longer than the limit.' },

@@ -62,12 +62,12 @@ export class GatewayError extends Error {
       headers ?? (code === 'SERVICE_UNAVAILABLE' ? { 'Retry-After': RETRY_AFTER_SECONDS } : {});
   }
 
-  /** Whether each response with this error is logged. */
+  /** Whether the gateway logs this error, in addition to the request. */
   get isLogged(): boolean {
     return this.status >= 500;
   }
 
-  /** Returns the error object as the API specification defines it. */
+  /** Returns the error object, as the OpenAPI document defines it. */
   toJSON(): { code: string; message: string; status: number } {
     return { code: this.code, message: this.message, status: this.status };
   }

@@ -69,7 +69,7 @@ const valueAt = (args: object, path: readonly PropertyKey[]): unknown =>
     args,
   );
 
-/** Converts zod's issue with a mutation's arguments, and adds the issue's code and line. */
+/** Converts an issue that zod found in a mutation's arguments, and adds its code and line. */
 function toArgumentIssue(issue: z.core.$ZodIssue, args: object): Issue {
   const value = valueAt(args, issue.path);
   const line = issue.path[1];
@@ -100,7 +100,7 @@ export function parseArguments<Schema extends z.ZodType>(
 
 /**
  * Validates and converts a value from the caller. The path of each issue starts with `path`.
- * @throws InvalidId if an id is malformed, InvalidInput if any other value is invalid
+ * @throws InvalidId if an id is malformed, InvalidInput if only other values are invalid
  */
 export function parse<Schema extends z.ZodType>(
   schema: Schema,

@@ -8,7 +8,7 @@ const LONGEST_WAIT_MS = 500;
 
 /**
  * Retries `work` up to nine times if PostgreSQL rolled it back because of a deadlock or a serialization failure
- * (SQLSTATE 40P01 and 40001). Rejects with any other error.
+ * (SQLSTATE 40P01 and 40001). Rejects with any other error, and with the last of ten conflicts.
  */
 export async function repeatAfterConflict<Result>(
   error: unknown,

@@ -38,7 +38,7 @@ const codeOf = (error: unknown): string =>
 
 const Fatal = z.object({ severity: z.literal('FATAL') });
 
-/** Whether an error closed its connection. */
+/** Whether an error is known to have closed its connection. */
 const isFatal = (error: Error): boolean =>
   Fatal.safeParse(error).success || Fatal.safeParse(error.cause).success;
 
@@ -47,7 +47,7 @@ export const keepsConnection = (error: Error): boolean =>
   STATEMENT_SQLSTATE.test(codeOf(error)) && !isFatal(error);
 
 // After these errors, such as a lost connection, a shutdown or a failed disk, the statement may have been committed.
-// The severity is no indication: poolers report any severity, and PostgreSQL translates severities.
+// The severity alone does not tell: poolers report any severity, and PostgreSQL translates severities.
 const UNCERTAIN_SQLSTATE = /^(08...|40003|57P..|58...|XX...)$/;
 const Reported = z.object({ severity: z.string(), code: z.string() });
 
@@ -58,7 +58,7 @@ export const isRolledBack = (error: unknown): boolean =>
   !isFatal(error) &&
   !UNCERTAIN_SQLSTATE.test(codeOf(error));
 
-/** Whether a row can't be deleted because other rows refer to it. */
+/** Whether the error of a DELETE means that other rows refer to the row. */
 export const isStillReferenced = (error: unknown): boolean => codeOf(error) === '23503';
 
 /** Whether a row already exists, perhaps just inserted by another transaction. */
@@ -108,7 +108,7 @@ export function isConnectionLost(error: unknown): boolean {
   );
 }
 
-/** The connection was lost before anything could be written. The work can be retried. */
+/** The connection could not be opened, or was lost before anything was written. The work can be retried. */
 export class NothingWritten extends GatewayError {
   constructor(cause: unknown) {
     super('SERVICE_UNAVAILABLE', undefined, cause);
@@ -122,10 +122,10 @@ export class OutcomeUnknown extends GatewayError {
   }
 }
 
-// SQLSTATEs for conflicts with log replay or other statements, for shutdown and startup, and for too many connections.
+// SQLSTATEs for conflicts with log replay or transactions, for shutdown and startup, and for too many connections.
 const SERVER_SQLSTATE = /^(40(001|P01)|57P0[1-5]|53300)$/;
 
-/** Whether a failed read may succeed on another server, because this server was lost or cancelled the statement. */
+/** Whether a failed read may succeed on another server: this one was lost, cancelled it, or has no free connection. */
 export const isServerFault = (error: unknown): boolean =>
   error instanceof NothingWritten || isConnectionLost(error) || SERVER_SQLSTATE.test(codeOf(error));
 
@@ -151,7 +151,7 @@ export function isUnavailable(error: unknown): boolean {
   return false;
 }
 
-/** Returns why a connection can't be opened. If a host name has several addresses, the error itself has no message. */
+/** Returns why a connection can't be opened. If a host name has several addresses, the error may have only a code. */
 export function toObstacle(error: unknown): string {
   const reason = error instanceof GatewayError ? error.cause : error;
   const { message, code }: NodeJS.ErrnoException = toError(reason);

@@ -61,7 +61,6 @@ export function createDatabaseMetrics(ping: () => Promise<Readiness>, poolUse?: 
       registers,
       // With several workers, the value is 0 if any worker reports 0.
       aggregator: 'min',
-      // Both gauges collect at the same time, and share one statement.
       async collect() {
         this.set((await ping().then(isTrue, () => false)) ? 1 : 0);
       },

@@ -30,7 +30,7 @@ export interface Driver {
   readonly keepsPlans: boolean;
   /** How many bytes of JSON one statement may produce per request. */
   readonly maxJsonBytes: number;
-  /** How many heavy statements may run at the same time, so that light statements always find a free connection. */
+  /** How many heavy statements may run at the same time, so that light statements find a free connection. */
   readonly maxHeavy: number;
   /** Returns how the connection pool is used; the embedded database has no pool. */
   readonly poolUse?: (() => PoolUse) | undefined;
@@ -43,10 +43,10 @@ export interface Driver {
   readonly disconnect: () => Promise<void>;
 }
 
-/** A migrated database: embedded, or a PostgreSQL server. */
+/** A migrated database: embedded, or on one or more PostgreSQL servers. */
 export type Database = ReturnType<typeof createDatabase>;
 
-/** Creates a Database from a driver. At log level debug, it logs every statement. */
+/** Creates a Database from a driver. At log level debug, it logs the statements of its sessions. */
 export function createDatabase(driver: Driver, log: Log) {
   const { runner, maxHeavy, notifications } = driver;
   const { registry, startStatement } = createDatabaseMetrics(driver.ping, driver.poolUse);

@@ -7,8 +7,8 @@ const INTERVAL_AFTER_FAILURE_MS = 60_000;
 // With this limit, a checkpoint takes about 0.1 s.
 const MAX_WAL_BYTES = 32 * 2 ** 20;
 
-// Autovacuum's thresholds, adjusted: higher for small tables, because autovacuum runs only once a minute and this runs
-// every two seconds; lower for large tables, so that each command is short.
+// Autovacuum's thresholds, most of them adjusted: higher for small tables, because maintenance runs every two seconds
+// and autovacuum only once a minute; lower for large tables, so that each command is short.
 const DUE_COMMANDS_SQL = `
   select 'checkpoint' as command from pg_control_checkpoint()
   where pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn) > ${MAX_WAL_BYTES}
@@ -33,8 +33,8 @@ async function maintain(pglite: PGlite): Promise<void> {
 /**
  * Starts the maintenance that a PostgreSQL server runs in background processes but PGlite does not: checkpoints,
  * without which the write-ahead log grows forever, and VACUUM and ANALYZE, one table at a time. Each run starts two
- * seconds after the last one, or a minute after a failed one. Requests may run between its commands. Returns a function
- * that stops it after the current run.
+ * seconds after the end of the last one, or a minute after a failure. Requests may run between its commands. Returns a
+ * function that stops the maintenance after the current run.
  */
 export function startMaintenance(pglite: PGlite, log: Log): () => Promise<void> {
   let running: Promise<void> | undefined;

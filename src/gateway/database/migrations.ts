@@ -10,7 +10,7 @@ const LOCK_ID = 7_246_531;
 /** Runs one statement on a connection, or several if there are no values. Returns the rows of the last statement. */
 export type RunSql = (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
 
-/** A migration is missing or can't be applied; the message contains its name and the reason. */
+/** The database can't be migrated, or lacks something that a migration must add. The message says what is wrong. */
 export class MigrationError extends Error {}
 
 // Prisma Migrate's table, so that `prisma migrate deploy` can be used instead.
@@ -53,7 +53,7 @@ async function readApplied(runSql: RunSql): Promise<Record<string, unknown>[]> {
 
 /**
  * Returns the migrations that have not been applied. A later release may have applied more than these files.
- * @throws MigrationError unless the database was migrated with these files, or with those of a later release
+ * @throws MigrationError if an applied migration is incomplete, was changed, or is unknown and not from a later release
  */
 async function readPending(folder: URL, runSql: RunSql): Promise<Migration[]> {
   const migrations = await readMigrations(folder);

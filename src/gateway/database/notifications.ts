@@ -6,8 +6,8 @@ import type { Client } from 'pg';
 import type { Log } from '../telemetry/log.ts';
 
 const CHANNEL = 'store_changes';
-// Transactions that notify are serialized by a global lock in PostgreSQL, so notifications are not sent in the
-// transactions that write.
+// Transactions that notify are serialized by a global lock in PostgreSQL. So notifications are not sent in the
+// transactions that write, and each process sends at most one in this time.
 const MIN_INTERVAL_MS = 20;
 const RECONNECT_MS = 1000;
 const LISTEN_TIMEOUT_MS = 5000;
@@ -22,7 +22,7 @@ async function listenOn(client: Client, onNotification: (sender?: string) => voi
     client.on('notification', ({ payload }) => onNotification(payload));
     const statement = { text: `LISTEN ${CHANNEL}`, query_timeout: LISTEN_TIMEOUT_MS };
     await client.query(statement);
-    // Notifications may have been missed before the connection was open.
+    // Notifications may have been missed before this connection listened.
     onNotification();
     await ended;
   } finally {

@@ -8,8 +8,8 @@ const MAX_PREPARED = 100;
 const MAX_PREPARED_LENGTH = 100_000;
 
 /**
- * Closes a connection after `ms` without data in either direction; 0 means never. The `query_timeout` of pg 8 would keep
- * the rows of each result in memory for longer (PostgresServer.#send).
+ * Sets how long a connection may be silent in both directions before it is closed; 0 means forever. The `query_timeout`
+ * of pg 8 would keep the rows of each result in memory for longer (PostgresServer.#send).
  */
 export function limitSilence(
   { connection: { stream } }: Pick<Client, 'connection'>,

@@ -53,7 +53,7 @@ defaults.parseInputDatesAsUTC = true;
 
 const ignore = (): void => {};
 
-/** The error of connections that the gateway closes. */
+/** The error of connections that `abort` closes. */
 const ABORTED = new Error('Connection terminated: the server is currently not in use.');
 
 /** Converts a parameter for pg, which would needlessly quote each bigint of an array. */
@@ -110,7 +110,7 @@ export class PostgresServer implements TransactionRunner {
 
   /**
    * Runs one statement.
-   * @throws NothingWritten (or OutcomeUnknown for a write) if the connection is lost before PostgreSQL responds
+   * @throws NothingWritten if the connection can't be opened or a read loses it, OutcomeUnknown if a write loses it
    */
   async run<Row>(text: string, values: unknown[], options: RunOptions): Promise<Row[]> {
     const client = await this.#connect();

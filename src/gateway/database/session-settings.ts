@@ -1,8 +1,8 @@
 import type { Config } from '../config/config.ts';
 
-// A role, a database or the server may set any of these settings, and other values would cause wrong results or writes.
-// The operator can set everything else: settings that affect only speed, search_path, default_transaction_read_only,
-// and the isolation level, because a stricter level is also correct.
+// A role, a database or the server may set any of these settings, and other values would cause wrong results, wrong
+// writes or early timeouts. The operator can set everything else: settings that affect only speed, search_path,
+// default_transaction_read_only, and the isolation level, because a stricter level is also correct.
 
 /** Settings that a pooler tracks for each client. */
 const TRACKED: Readonly<Record<string, string>> = {
@@ -39,7 +39,7 @@ const POOLED_SESSION = Object.entries(TRACKED)
   .map(([name, value]) => `SET ${name} = '${value}'`)
   .join(';');
 
-/** The SQL that runs first in a direct session. */
+/** The SQL that sets these settings in a direct session. */
 export const OWN_SESSION = toSql({ ...TRACKED, ...DIRECT });
 
 // PostgreSQL cancels a statement within this time after its connection is closed. PostgreSQL on Windows does not

@@ -79,7 +79,7 @@ export function createSession(runner: Runner, { observe, limit, repeat }: Sessio
   /**
    * Runs one statement that only reads. Its parameters are bound, never put into the text. With several servers, the
    * statement may run again if its connection is lost outside a transaction. Once the recipient is destroyed, the
-   * statement is not started or, on PostgreSQL, is cancelled.
+   * statement is not started or, on a PostgreSQL server, is cancelled.
    * @throws RecipientGone
    */
   const query = async <Row>(

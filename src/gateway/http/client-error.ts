@@ -36,8 +36,9 @@ function writeError(error: GatewayError, socket: Duplex, log: Log): void {
 }
 
 /**
- * Whether the client would recognise an error response written now. The client would mistake an error in the middle of
- * the last response for part of the body, and an error after the whole body for a second response.
+ * Whether the client would recognize an error response written now. If the last request is complete, its response must
+ * have been sent, or the client would take the error for that response or part of it. If the last request is not
+ * complete, the error is the response to that request, so no other response to it may have begun.
  */
 const canWriteError = (last?: ServerResponse): boolean =>
   !last || (last.req.complete ? last.writableFinished : last.socket !== null && !last.headersSent);

@@ -11,14 +11,14 @@ export type RequestListener = (request: IncomingMessage, response: ServerRespons
 export type Turns = ReturnType<typeof createTurns>;
 
 /**
- * Handles the requests of a connection one after another: a request that arrives before the client has read the
- * previous response (pipelining, RFC 9112 §9.3.2) waits for that response. Otherwise a connection could have any number
- * of pending responses, which node:http does not close when the connection closes.
+ * Handles the requests of a connection one after another: a request that arrives before the previous response has been
+ * sent (pipelining, RFC 9112 §9.3.2) waits for that response. Otherwise, a connection could have any number of pending
+ * responses, which node:http does not close when the connection closes.
  */
 export function createTurns() {
   const last = new WeakMap<Duplex, ServerResponse>();
   return {
-    /** Returns the last response of a connection. Later responses may be waiting for it. */
+    /** Returns the response to a connection's last request, which may be waiting for earlier responses. */
     lastOf: (socket: Duplex): ServerResponse | undefined => last.get(socket),
     /** Handles a request after the previous requests on its connection. */
     take: (request: IncomingMessage, response: ServerResponse, handle: RequestListener): void => {

@@ -15,7 +15,7 @@ const isConfigured = (origin: string, { corsOrigins }: Origins): boolean =>
 
 /**
  * Whether a request came from a page on a configured origin, or on the gateway's own origin. Pages can't set Origin
- * themselves. Browsers omit the header from requests whose response the page is not allowed to read, except for POST
+ * themselves. Browsers send Origin with CORS requests, WebSocket handshakes and POST requests
  * (https://fetch.spec.whatwg.org/#origin-header).
  */
 export function isFromAllowedOrigin({ headers }: IncomingMessage, config: Origins): boolean {
@@ -26,8 +26,8 @@ export function isFromAllowedOrigin({ headers }: IncomingMessage, config: Origin
 
 /**
  * Creates a function that lets pages from the configured origins send requests, always without credentials
- * (https://fetch.spec.whatwg.org/#http-cors-protocol). It adds the headers to the response, and returns whether the
- * request is a preflight, whose response has no other content.
+ * (https://fetch.spec.whatwg.org/#http-cors-protocol). It adds the CORS headers to the response, and returns whether
+ * the request is a preflight, whose response has no other content.
  */
 export function createCors(
   config: Origins,

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import Negotiator from 'negotiator';
 
-// Matches the parameters of an Accept header other than the weight `q`. No response of the gateway has any parameters.
+// Matches the parameters in an Accept header other than the weight `q`. The types to choose from have no parameters.
 const PARAMETER = /;\s*(?!q=)[\w-]+=("[^"]*"|[^,;]*)/gi;
 
 // The keys consist of the types and the header. Clients send few different headers, and parsing a header takes longer

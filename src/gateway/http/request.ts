@@ -34,7 +34,7 @@ interface RequestTarget {
   readonly search: string;
 }
 
-/** Parses a request target. Only the path of an absolute form (RFC 9112 §3.2.2) is used. Ignores a trailing slash. */
+/** Parses a request target. Ignores the origin in an absolute form (RFC 9112 §3.2.2), and a trailing slash. */
 export function targetOf({ url = '/' }: IncomingMessage): RequestTarget {
   const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '');
   const queryAt = target.indexOf('?');

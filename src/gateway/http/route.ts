@@ -27,7 +27,7 @@ export interface Route {
   readonly path: string;
   /** Headers of every response, including errors. */
   readonly headers?: Headers;
-  /** Whether the route does not serve the store's data, as with /metrics. Its requests are logged at level debug. */
+  /** Whether the route serves something other than the store's data. If so, its requests are logged at level debug. */
   readonly isAuxiliary?: boolean;
   /** @throws GatewayError */
   readonly get: (request: RouteRequest) => Promise<RouteResponse>;

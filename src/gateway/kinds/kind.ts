@@ -33,11 +33,11 @@ export interface Sort<Value> {
   readonly text: z.ZodType<string>;
   /** The SQL function that converts a value to its sort key, unless the value is the key. */
   readonly toKey?: string;
-  /** A sentence to append to the description of this sort, if any. */
+  /** A clause to append to the description of this sort, if any. */
   readonly note?: string;
 }
 
-/** Everything that the gateway needs to support a kind of value. To add a scalar, one such object is enough. */
+/** Everything that the gateway needs to support a kind of value. To add a scalar, add one such object to KINDS. */
 export interface Kind<Value = unknown> {
   /** The GraphQL type. */
   readonly graphql: string;
@@ -54,8 +54,8 @@ export interface Kind<Value = unknown> {
   /** Writes a column as JSON for the response, in a compiled statement. */
   readonly json: (column: string) => readonly Part[];
   /**
-   * SQL for whether a column's value can be sent; if omitted, all values can be sent. Other values are sent as null, or
-   * cause an error if the field is not nullable.
+   * SQL that is false for values that are treated like null: they are sent as null, or cause an error if the field is
+   * not nullable. If omitted, there are no such values.
    */
   readonly isSendable?: (column: string) => string;
   readonly sort: Sort<Value>;

@@ -25,7 +25,7 @@ export const TYPE_PARSERS: Readonly<Record<number, (text: string) => unknown>> =
   Object.values<Kind>(KINDS).flatMap(({ parser }) => (parser ? [[parser.oid, parser.parse]] : [])),
 );
 
-/** Returns the kind of an enum's values in schema.prisma. */
+/** Returns the kind of the values of an enum in schema.prisma. */
 export function kindOfEnum(name: string, sqlType: string, values: readonly string[]): Kind<string> {
   return {
     graphql: name,

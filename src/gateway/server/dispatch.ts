@@ -41,7 +41,7 @@ const isGetOrHead = ({ method }: IncomingMessage): boolean => method === 'GET' |
 const PAGE = 'text/html';
 const GRAPHQL_TYPES_WITH_PAGE = [...GRAPHQL_TYPES, PAGE] as const;
 
-/** Returns the response of the matching route or, for browsers, the "not found" page. @throws GatewayError */
+/** Returns the response of the matching route. Without one, browsers get a "not found" page. @throws GatewayError */
 async function callRoute(
   request: IncomingMessage,
   search: string,
@@ -58,7 +58,7 @@ async function callRoute(
   return route.get({ parameters, query: new URLSearchParams(search), headers: request.headers });
 }
 
-/** Returns the path template of a request. The path itself would let callers create label values. */
+/** Returns the path template of a request. The path itself would let callers create any number of label values. */
 function routeOf(path: string, match: Match | undefined): string {
   if (path === GRAPHQL_PATH) return path;
   if (!match) return 'other';

@@ -143,7 +143,7 @@ export function createGateway(store: Store, db: Database, config: Config, log: L
   server.once('close', unsent.stop);
   return {
     server,
-    /** Stops the server once its open requests have completed; the database stays open. */
+    /** Stops the server, and gives its open requests time to complete; the database stays open. */
     stop: (): Promise<void> =>
       shutDown({ server, sockets, endStreams: endpoint.endStreams, shutdown }, config, log),
   };

@@ -70,8 +70,8 @@ export async function shutDown(
 ): Promise<void> {
   shutdown.hasStarted = true;
   await sleep(stopDelayMs);
-  // Otherwise, close() would do this after accepting the last connection, and more requests could arrive in the
-  // meantime.
+  // Without this call, server.close() would close idle connections only after the last connection is accepted, and
+  // more requests could arrive on them in the meantime.
   server.closeIdleConnections();
   await stopListening(server);
   endStreams();

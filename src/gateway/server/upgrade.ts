@@ -46,7 +46,7 @@ function requireAllowed(request: IncomingMessage, config: Config): void {
 
 /**
  * Returns a request to node:http without its Upgrade header, followed by the bytes after the request. Needed only for
- * versions of Node.js before 22.21 and 24.9, which do not support `shouldUpgradeCallback` and emit `upgrade` for every
+ * Node.js before 22.21, and 23.0 to 24.8, which do not support `shouldUpgradeCallback` and emit `upgrade` for every
  * request with this header.
  */
 function ignoreUpgrade(

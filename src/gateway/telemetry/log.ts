@@ -79,8 +79,9 @@ const toSentence = prettyFactory({ translateTime: 'HH:MM:ss', singleLine: true }
 const inSentences = { write: (line: string) => output.write(toSentence(line)) };
 
 /**
- * Creates the log: sentences on a terminal, otherwise one JSON object per line. If standard output can't be written,
- * the program continues: up to 2 MB of lines wait, and a later warning states how many were dropped.
+ * Creates the log: sentences on a terminal, except in production; otherwise one JSON object per line. If standard
+ * output can't be written, the program continues: up to 2 MB of lines wait, and a later warning states how many were
+ * dropped.
  */
 export function createLog(level: string, isProduction = false): Log {
   const base = cluster.isWorker ? { pid: process.pid } : null;

@@ -35,7 +35,7 @@ export function addErrorCode(requestLog: RequestLog, code: string): void {
   (requestLog.codes ??= new Set()).add(code);
 }
 
-/** Logs the cause of a server error, with additional `known` properties; ignores client errors. */
+/** Logs the cause of an error that is to be logged (GatewayError.isLogged), with additional `known` properties. */
 export function logCause(log: Log, { id }: RequestLog, error: GatewayError, known?: object): void {
   if (!error.isLogged) return;
   log.error({ err: error.cause ?? error, requestId: id, ...known }, error.message);

@@ -31,7 +31,7 @@ function compare(replica: ServerState, primary: ServerState, last: Seen | undefi
  *   the timeline that it receives            if it is the primary's timeline
  *   no timeline, and there is a primary
  *     at the primary's position              yes
- *     ahead of the primary, checked later    no
+ *     ahead of a primary checked after it    no
  *     behind the primary, but moved since    yes
  *   anything else                            unchanged; initially no
  *

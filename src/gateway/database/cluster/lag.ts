@@ -1,4 +1,4 @@
-/** A log position of the primary, and when the primary reached it, in milliseconds. */
+/** A log position of the primary, and when the primary was first seen there, in milliseconds. */
 interface Sample {
   readonly at: number;
   readonly position: bigint;
@@ -6,8 +6,8 @@ interface Sample {
 
 /**
  * Measures how far replicas are behind the primary, from the primary's positions of the last `keptMs`. This does not
- * depend on other machines' clocks. The lag of a replica that stops receiving log grows, even if it has replayed
- * everything that it received.
+ * depend on other machines' clocks. While the primary writes, the lag of a replica that receives no log grows, even if
+ * it has replayed everything that it received.
  */
 export class Lag {
   readonly #keptMs: number;
@@ -33,8 +33,8 @@ export class Lag {
   }
 
   /**
-   * Returns how long ago the primary was at a replica's position, in milliseconds, measured up to when the primary's
-   * last known position was read. So the result does not grow while there is no primary.
+   * Returns how long ago the primary passed a replica's position, in milliseconds; 0 if it has not. The time is
+   * measured up to the last reading of the primary's position, so it does not grow while there is no primary.
    */
   of(position: bigint): number {
     const next = this.#samples.find((sample) => sample.position > position);

@@ -14,7 +14,7 @@ import { type StateRow, WatchedServer } from './watch.ts';
 const NO_POOL: PoolUse = { max: 0, total: 0, idle: 0, waiting: 0 };
 
 /**
- * Several servers, one of which accepts writes. Each is checked every half second (watch.ts), and its state is passed
+ * Several servers, one of which accepts writes. Each is checked every half second (watch.ts). Its state is then passed
  * on in this order:
  *
  *   primary.elect      which server accepts writes

@@ -6,8 +6,8 @@ import type { Runner, RunOptions } from '../session.ts';
 import type { WatchedServer } from './watch.ts';
 
 /**
- * The server that accepts writes, including after a failover. If a statement or transaction fails because this server
- * was lost or has become read-only, and it has certainly written nothing, it runs once more, on the new primary.
+ * The server that accepts writes, including after a failover. If a statement or transaction fails because the server
+ * was lost or has become read-only, and has certainly written nothing, it runs once more, on the current primary.
  */
 export class Primary implements TransactionRunner {
   /** Undefined while no server accepts writes. */
@@ -47,7 +47,7 @@ export class Primary implements TransactionRunner {
     }
   }
 
-  /** Elects the primary after a server's state has changed, and logs which server it is. */
+  /** Elects the primary after a check of a server, and logs when the primary changes or is lost. */
   elect(): void {
     const former = this.current;
     const writable = this.#candidates.filter(({ state }) => state?.writes);
@@ -70,19 +70,22 @@ export class Primary implements TransactionRunner {
     this.#identity = identity;
   }
 
-  /** Aborts everything that still runs on the last primary, if there was a primary. */
+  /** Aborts everything that still runs on the last primary, if there was one, and logs the change. */
   #replace(found: WatchedServer, timeline: number): void {
     const last = this.#last;
     if (!last) return;
     if (found !== last || timeline !== this.timeline) this.failovers += 1;
-    // Otherwise, statements would wait until their time limit, and connections to a shared address could still lead to
-    // the old server.
+    // If they were not aborted, statements would wait until their time limit, and connections to a shared address could
+    // still lead to the old server.
     last.abort();
     const ms = this.current ? 0 : Math.round(performance.now() - this.#lostAt);
     this.#log.warn(`${found.name} is now the primary, after ${ms} ms without a primary.`);
   }
 
-  /** Returns the server that accepts writes. @throws Unavailable; the loss of the primary is logged only once */
+  /**
+   * Returns the server that accepts writes.
+   * @throws Unavailable, which is not logged, because the loss of the primary has been logged
+   */
   requireServer(): WatchedServer {
     if (this.current) return this.current;
     throw new Unavailable('The store does not accept writes at the moment.');
@@ -93,7 +96,7 @@ export class Primary implements TransactionRunner {
     return canReadLast && this.#last ? this.#last : this.requireServer();
   }
 
-  /** Returns the server for another attempt; rethrows the failure if another attempt might write twice. */
+  /** Returns the server for another attempt; rethrows the failure if that could not help, or might write twice. */
   async #serverAfter(failure: unknown): Promise<WatchedServer> {
     const canRepeat = failure instanceof NothingWritten || isReadOnlyServer(failure);
     if (!canRepeat && !(failure instanceof OutcomeUnknown)) throw failure;

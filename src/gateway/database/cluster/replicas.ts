@@ -76,8 +76,8 @@ export class Replicas {
 
   /**
    * Returns the least used replica that responds, is at most REPLICA_MAX_LAG_MS behind, is not in `failed`, and reaches
-   * `position` within 100 ms. If there is no primary and no other replica, those in `failed` are allowed, because they
-   * may have recovered.
+   * `position` within 100 ms. Returns undefined if there is none, or if the last attempt is due and there is a primary.
+   * If there is no primary and no other replica, those in `failed` are allowed, because they may have recovered.
    */
   async choose(
     position: bigint | undefined,
@@ -93,15 +93,15 @@ export class Replicas {
   }
 
   /**
-   * Returns a log position that includes everything that the primary has written so far; calls in the same tick share a
-   * statement. Rejects if there is no response within a second.
+   * Returns a log position that includes everything that the primary has committed so far; calls in the same tick share
+   * a statement. Rejects if there is no response within a second.
    */
   readPosition(): Promise<bigint> {
     this.#position ??= this.#readPositionNextTick();
     return this.#position;
   }
 
-  /** Updates which replicas may serve reads. Called after a server's state has changed. */
+  /** Updates which replicas may serve reads. Called after each check of a server. */
   update(): void {
     for (const replica of this.all) {
       const { name } = replica;

@@ -48,7 +48,7 @@ interface Observer {
   onState(server: WatchedServer): void;
 }
 
-/** A server that is checked every half second, on a separate connection, until it is stopped. */
+/** A server that is checked every half second, on a separate connection, until it is closed. */
 export class WatchedServer extends PostgresServer {
   /** Undefined if the last check failed, for example because the server did not respond in time. */
   state: ServerState | undefined;
@@ -94,7 +94,7 @@ export class WatchedServer extends PostgresServer {
       if (this.#observer.mayLeadElsewhere(this, row)) this.#probe.abort();
       this.state = { ...row, position: BigInt(row.position), askedAt, knownAt: performance.now() };
     } catch (error) {
-      // Reads that wait for a lost replica can run on another server. Writes can't be repeated, so they keep waiting.
+      // Reads that wait for a lost replica can run on another server. Writes can't, so they keep waiting.
       if (this.state?.isReplica) this.abort();
       // Not logged here: replicas.ts and primary.ts log when they stop using the server.
       this.failure = error;
