@@ -61,7 +61,7 @@ export const Variables = z.object({
     .meta({ reason: 'the connections go through PgBouncer' }),
   POOL_SIZE: whole(1, 1000)
     .default(10)
-    .describe('The maximum number of pooled connections to each PostgreSQL server, per process.')
+    .describe("The maximum number of connections in a process's pool, for each PostgreSQL server.")
     .meta({ reason: 'PostgreSQL allows fewer connections, or has idle cores' }),
   CONNECT_TIMEOUT_MS: whole(100, 600_000)
     .default(5000)
@@ -102,8 +102,8 @@ export const Variables = z.object({
   MAX_STREAMS_PER_CALLER: whole(0, 1_000_000)
     .default(100)
     .describe(
-      'The maximum number of subscriptions per caller with a token, and of operations in progress ' +
-        'per WebSocket.',
+      'The maximum number of subscriptions per caller with a token, in each process, and of ' +
+        'operations in progress per WebSocket.',
     )
     .meta({ reason: 'a server subscribes for many users with one token' }),
   REQUEST_TIMEOUT_MS: whole(100, 600_000)
@@ -141,7 +141,7 @@ export const Variables = z.object({
   DOCUMENTS: choice('any', 'automatic', 'trusted')
     .default('any')
     .describe(
-      '`automatic`: once a document has been sent with its hash, the hash is enough; `trusted`: ' +
+      '`automatic`: once a document has been executed, its hash is enough; `trusted`: ' +
         'only documents in the manifest are executed.',
     )
     .meta({ reason: 'all clients are your own, or clients send long documents' }),
@@ -159,7 +159,7 @@ export const Variables = z.object({
     .meta({ reason: 'other machines can reach the gateway' }),
   AUTH_NONE_ANYWHERE: flag
     .default(false)
-    .describe('`true`: allow `AUTH=none` on any `HOST`.')
+    .describe('`true`: allow `AUTH=none` on any `HOST`, and do not check the header `Host`.')
     .meta({ reason: 'a proxy or a private network controls access' }),
   AUTH_JWKS_URL: z
     .string()
@@ -224,8 +224,8 @@ export const Variables = z.object({
   WORKERS: whole(1, 256)
     .default(1)
     .describe(
-      'The number of processes that share the port. Several processes require `DATABASE_URL`; ' +
-        'each one that crashes is replaced.',
+      'The number of processes that share the port. More than one process requires ' +
+        '`DATABASE_URL`; a process that crashes is replaced.',
     )
     .meta({ reason: 'one core is not enough' }),
   STOP_DELAY_MS: whole(0, 600_000)
