@@ -181,7 +181,7 @@ describe('the stored result of an idempotency key', () => {
     },
   );
 
-  it('of cancelOrder has all columns of the stock, even a column that the other release did not store', async () => {
+  it('of cancelOrder has null for a column of the stock that the other release did not store', async () => {
     const petId = await makePet(gateway, { stock: 10 });
     const args = { id: await makeOrder(gateway, petId), idempotencyKey: 'K' };
     await cancelOrder(gateway.db, args, undefined);
