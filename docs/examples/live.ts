@@ -11,7 +11,7 @@ import {
 export interface LiveRequest {
   readonly query: string;
   readonly operationName?: string | undefined;
-  /** Its id in the manifest of a gateway with DOCUMENTS=trusted. */
+  /** The document's id in the manifest of a gateway with DOCUMENTS=trusted. */
   readonly documentId?: string;
   readonly variables?: Record<string, unknown> | undefined;
 }

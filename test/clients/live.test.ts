@@ -30,7 +30,7 @@ const TRANSPORTS = {
 // How long a client waits before it reconnects: short, to keep the tests fast.
 const PAUSE_MS = 5;
 const WAIT = { timeout: 10_000, interval: 5 };
-// The bytes of about six changes.
+// The bytes after which the proxy cuts a connection: about six changes.
 const LIMIT = 2000;
 
 const SCHEMA = readFileSync(new URL('schema.graphql', ROOT), 'utf8');

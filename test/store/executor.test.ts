@@ -46,7 +46,7 @@ const REPETITIONS = rounds(3, 4);
 const QUERIES = rounds(20, 500);
 const MUTATIONS = rounds(8, 200);
 
-/** Executes an operation over HTTP. */
+/** Executes an operation and returns its response. */
 type Ask = (operation: Operation) => Promise<GraphqlAnswer>;
 
 let gateway: Gateway;
@@ -194,7 +194,7 @@ async function expectAsReference(operation: Operation): Promise<void> {
   }
 }
 
-/** Short operations whose compiled queries could differ. */
+/** Short operations for which a compiled query could return a different result. */
 const CASES: [what: string, query: string, variables?: Record<string, unknown>][] = [
   [
     'errors in several places',

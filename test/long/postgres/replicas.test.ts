@@ -119,7 +119,7 @@ const STOCK = (): string => `{ inventoryItem(petId: "${petId}") { quantity } }`;
 
 const READERS = { concurrency: 20, path: '/store/orders?limit=1' };
 
-/** Makes each query of orders sleep for a minute on the first replica, with a snapshot of the row in `sleepers`. */
+/** Makes each query of orders sleep for a minute on the first replica, as long as the table `sleepers` has its row. */
 const SLOW_ON_FIRST = `
   create table sleepers (server text);
   insert into sleepers values ('server2');

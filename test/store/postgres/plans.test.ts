@@ -287,7 +287,7 @@ async function pagesOf(list: string, args: string): Promise<string[]> {
   ];
 }
 
-/** Returns all items in `npm run test:long`, and otherwise one item, a different one each time. */
+/** Returns all items in `npm run test:long`, and otherwise one item, chosen by `turn`. */
 const some = <Item>(all: readonly Item[], turn: number): readonly Item[] =>
   all.filter((_item, index) => index === turn % all.length || inject('isLong'));
 
