@@ -11,7 +11,7 @@ import {
 export interface LiveRequest {
   readonly query: string;
   readonly operationName?: string | undefined;
-  /** Its id in the manifest of a gateway with DOCUMENTS=trusted. */
+  /** The document's id in the manifest of a gateway with DOCUMENTS=trusted. */
   readonly documentId?: string;
   readonly variables?: Record<string, unknown> | undefined;
 }
@@ -33,15 +33,15 @@ export function openWebSockets(
   return (request, sink) => client.subscribe(request, sink);
 }
 
-/** Subscribes by Server-Sent Events: one request for each subscription. */
+/** Subscribes over Server-Sent Events: one request for each subscription. */
 export function openEventStreams(url: string, headers: ReadHeaders): Subscribe {
   const client = createSseClient({ url, headers, retryAttempts: 0 });
-  // Its types declare other errors than it receives.
+  // graphql-sse's types declare other errors than the sink receives.
   return (request, sink) => client.subscribe(request as RequestParams, sink as Sink);
 }
 
 /**
- * Sends the id of each document beside its text, for gateways with DOCUMENTS=trusted; `toId` returns the
+ * Sends the id of each document with its text, for gateways with DOCUMENTS=trusted; `toId` returns the
  * id that a text has in the manifest.
  */
 export const withIds =
@@ -60,7 +60,7 @@ const codesOf = ({ errors = [] }: FormattedExecutionResult): unknown[] =>
 /** Returns the errors of a failed subscription; undefined if its connection was lost. */
 function toResult(error: unknown): FormattedExecutionResult | undefined {
   if (Array.isArray(error)) return { errors: error };
-  // A WebSocket whose token is rejected is closed.
+  // The gateway closes a WebSocket with this code if it rejects the token.
   const { code, reason = '' } = (error ?? {}) as { code?: number; reason?: string };
   if (code !== CloseCode.Forbidden) return undefined;
   return { errors: [{ message: reason, extensions: { code: 'UNAUTHENTICATED' } }] };
@@ -72,7 +72,7 @@ function cursorOf({ data }: FormattedExecutionResult): string | undefined {
   return change?.cursor;
 }
 
-/** The end of the change log. With trusted documents, it is in the manifest too. */
+/** Reads the end of the change log. With trusted documents, the manifest must contain this query too. */
 export const LAST_CURSOR = `query LastCursor {
   changes(last: 1) { pageInfo { endCursor } }
 }`;
@@ -109,7 +109,7 @@ export const resume =
         closeSoon();
         if (Date.now() - start > STABLE_MS) failures = 0;
         const codes = result ? codesOf(result) : [];
-        // New tokens are rejected too.
+        // New tokens have been rejected too.
         const isRejected = codes.includes('UNAUTHENTICATED') && failures > 2;
         if (result && (isRejected || !codes.some((code) => PASSING.includes(code)))) {
           sink.next(result);

@@ -1,6 +1,6 @@
 /**
- * Creates a fetch for a client that reads its own writes: it keeps the `Store-Position` of the last write,
- * and sends it with every later request.
+ * Creates a fetch function for a client that reads its own writes. The function keeps the `Store-Position` of
+ * the last write, and sends that position with every later request.
  */
 export function createOwnWritesFetch(send: typeof fetch = fetch): typeof fetch {
   let position = '';

@@ -128,7 +128,7 @@ describeInChromium((chromium) => {
       expect(answer?.width).toBeGreaterThan(PHONE.width * 0.8);
     });
 
-    it("does not store a request's token in a tab or in the history", async () => {
+    it("does not store a request's headers in a tab or in the history", async () => {
       await typeHeaders(page, '{"X-Token":"typed-secret"}');
       const sent = page.waitForRequest(
         (request) => request.postData()?.includes('Linked') === true,

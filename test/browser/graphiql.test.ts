@@ -97,7 +97,7 @@ describeInChromium((chromium) => {
       await page.getByText('OnePet').first().waitFor();
     });
 
-    it('shows the response below the editor, both as wide as the window', async () => {
+    it('shows the response below the editor, both almost as wide as the screen', async () => {
       expect(await execute(page)).toContain('"Biscuit"');
       await expectFits(page);
       const editor = await boxOf('.graphiql-query-editor');

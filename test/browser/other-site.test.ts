@@ -66,7 +66,7 @@ describeInChromium((chromium) => {
       expect(takeComplaints()).toContain(`403 ${url}`);
     });
 
-    it('cannot show pages of the gateway in a frame or load files from it if the origin of the page is not allowed', async () => {
+    it("cannot show the gateway's pages in a frame or load its files if the page's origin is not allowed", async () => {
       const loaded = await page.evaluate(`Promise.all([
         ['script', 'src', '/assets/reference.js'], ['iframe', 'src', '/graphql'],
       ].map(([name, attribute, path]) => new Promise((resolve) => {

@@ -91,7 +91,7 @@ describeInChromium((chromium) => {
     });
 
     it('shows by how much counts have grown, and shows no decrease after a worker is lost', async () => {
-      // Each response is read only once.
+      // With the page's clock paused, each response is read only once.
       await page.clock.pauseAt(Number(await page.evaluate('Date.now()')) + 1000);
       const respondWith = async (counts: number[], errors: number, [active, idle]: number[]) => {
         const bounds = ['0.005', '0.01', '0.025', '0.5', '1', '+Inf'];

@@ -9,7 +9,7 @@ export interface ShownList {
 const PETS = `edges { node { id name status inventory { id quantity } } } ${PAGE}`;
 const ORDERS = `edges { node { id quantity complete shipDate } } ${PAGE}`;
 
-/** Lists of each kind. Each has a filter or a sort order whose result the writes below can change. */
+/** Lists of each kind. The writes below can change their rows or the order of the rows. */
 export const SHOWN_LISTS: Readonly<Record<string, ShownList>> = {
   'categories by name': {
     text: `query Categories($prefix: String!, $after: String) {

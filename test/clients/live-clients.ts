@@ -19,7 +19,7 @@ import { loadRelayProgram } from './relay-program.ts';
 
 /** The connections of a client in one test. */
 export interface Connection {
-  /** The URL of GraphQL. */
+  /** The URL of the GraphQL endpoint. */
   readonly url: string;
   readonly fetch: typeof fetch;
   readonly subscribe: Subscribe;

@@ -32,7 +32,7 @@ let any: Gateway;
 let automatic: Gateway;
 let trusted: Gateway;
 beforeAll(async () => {
-  // Owns the database that the other gateways share. It executes any document, so the tests use it to create pets.
+  // Owns the database that the other gateways share, and executes any document.
   any = await startGateway();
   automatic = await startGateway({ DOCUMENTS: 'automatic' }, openThatOf(any));
   trusted = await withManifest(MANIFEST, (DOCUMENTS_MANIFEST) =>

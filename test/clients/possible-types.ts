@@ -8,7 +8,7 @@ interface Introspected {
   };
 }
 
-/** Reads which types each interface and union has; a build writes them to a file. */
+/** Reads which types each interface and union has. An app's build would write them to a file. */
 export async function readPossibleTypes(url: string): Promise<Record<string, string[]>> {
   const response = await fetch(`${url}/graphql`, {
     method: 'POST',

@@ -46,7 +46,7 @@ describeInChromium((chromium) => {
   describe.each(['apollo', 'relay', 'tanstack', 'urql'])('the storefront for %s', (client) => {
     let page: Page;
     let petId: string;
-    // The name puts this pet first in the list.
+    // The pet's name starts with `!`, which puts it first in the list.
     const item = (): Locator => page.getByRole('listitem').first();
     const countOf = async (): Promise<number> =>
       parseInt((await page.getByRole('heading').textContent()) ?? '', 10);

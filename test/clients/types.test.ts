@@ -14,7 +14,7 @@ import { watchFetch } from './watched-fetch.ts';
 const MODULES = fileURLToPath(new URL('test/clients/node_modules', ROOT));
 const GUIDE = readFileSync(new URL('docs/clients-types.md', ROOT), 'utf8');
 
-/** Reads a program from types/. */
+/** Reads a file from types/. */
 const read = (file: string): string =>
   readFileSync(new URL(`types/${file}`, import.meta.url), 'utf8');
 

@@ -147,7 +147,7 @@ const CHANGES: Fault[] = [
     file: 'src/gateway/changes/change-log.ts',
     text: "if (!position) throw new GatewayError('CURSOR_EXPIRED');",
     replacement: 'if (!place) return { transaction: 0n, id: 0n };',
-    test: ['test/store/both/changes.test.ts', 'makes older cursors expire'],
+    test: ['test/store/both/changes.test.ts', 'makes the cursors of deleted changes expire'],
   },
   {
     name: 'changes made by a long transaction are lost',

@@ -103,7 +103,7 @@ async function expectServed(): Promise<void> {
 }
 
 beforeAll(async () => {
-  // Otherwise, the gateway rejects most Host headers before it reads the rest of the request.
+  // Without AUTH_NONE_ANYWHERE, the gateway rejects most Host headers before it reads the rest of the request.
   gateway = await startGateway({ AUTH_NONE_ANYWHERE: 'true' }, openCopyOnPglite);
   petId = await makePet(gateway, { name: 'Luna' });
 });

@@ -35,7 +35,7 @@ describe('npm run release', () => {
     execFileSync('git', ['clone', '--quiet', process.cwd(), folder]);
     symlinkSync(ROOT_MODULES, join(folder, 'node_modules'), 'junction');
     for (const path of GENERATED) cpSync(path, join(folder, path), { recursive: true });
-    // Not the version of this folder, which a release may be changing.
+    // From the clone's version, because a release may be changing the version of this folder.
     const [major] = (readJson('package.json') as { version: string }).version.split('.');
     version = `${Number(major) + 1}.0.0`;
     git('switch', '--quiet', '--force-create', 'main');

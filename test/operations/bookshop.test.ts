@@ -15,7 +15,7 @@ import { createDatabaseOn, dropDatabaseOn } from '../support/postgres.ts';
 import { killPrograms, type Program, startProgram } from '../support/program.ts';
 import { AUTH_BY_SECRET, withScopes } from '../support/tokens.ts';
 
-/** Creates an empty database for a program; returns its environment variable, and a function that removes it. */
+/** Creates an empty database for a program; returns the program's environment variable, and a function that removes the database. */
 async function createEmpty(kind: DatabaseKind) {
   if (kind === 'PGlite') {
     const folder = await mkdtemp(join(tmpdir(), 'bookshop-'));

@@ -20,7 +20,7 @@ const CLOSING_MS = 5000;
 
 const read = (file: string): string => readFileSync(file, 'utf8');
 
-/** Reads the variables that the Dockerfile sets. */
+/** The variables that the Dockerfile sets. */
 const imageVariables = Object.fromEntries(
   [...(/^ENV (.*)$/m.exec(read('Dockerfile'))?.[1] ?? '').matchAll(/(\w+)=(\S+)/g)].map(
     ([, name = '', value = '']) => [name, value],

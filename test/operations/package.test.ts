@@ -74,7 +74,7 @@ describe('the package of `npm pack`', () => {
     expect(licenses).not.toMatch(/^(?:vitest|esbuild|prisma) \d/m);
   });
 
-  it('starts by its command name with only the packages of the image, and serves lazily loaded files', async () => {
+  it('starts from its bin file with only the packages of the image, and serves lazily loaded files', async () => {
     const program = join(installed, manifest.bin['pet-store-gateway'] ?? '');
     await chmod(program, 0o755);
     const child = spawn(program, {
@@ -114,7 +114,7 @@ describe('the package of `npm pack`', () => {
 });
 
 describe('a checkout without development dependencies', () => {
-  it('can be prepared and started with programs built earlier', async () => {
+  it('runs its scripts prepare and prestart without building the programs again', async () => {
     for (const name of ['build.js', 'tsconfig.json', 'docs', 'scripts', 'src']) {
       await cp(name, join(folder, name), { recursive: true });
     }

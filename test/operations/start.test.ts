@@ -33,7 +33,7 @@ describe('a gateway that starts on the embedded database', { timeout: 60_000 }, 
     expect(await identify(join(folder, 'pglite'))).toBe(await identify(TEMPLATE));
   });
 
-  it('uses a store that `npm run migrate` has migrated', async () => {
+  it('can have its store migrated by `npm run migrate`, which logs each migration', async () => {
     const migration = spawnProgram('migrate', { DATA_DIR: folder });
     expect(await migration.end).toBe(0);
     const entries = await readdir('prisma/migrations', { withFileTypes: true });

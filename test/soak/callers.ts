@@ -41,7 +41,7 @@ function acknowledge({ ledger, journal, mine }: Scene, order: Placement, { resul
     ledger.addOrder(result.id, { ...order, state: 'open' });
     mine.push(result.id);
   } else if (result.code !== 'INSUFFICIENT_STOCK') {
-    journal.violate(`placeOrder was answered with ${result.code}.`);
+    journal.violate(`placeOrder returned ${result.code}.`);
   }
 }
 
@@ -70,13 +70,13 @@ function chooseMine({ ledger, mine }: Scene): { id: string; order: LedgerOrder }
   return order && { id, order };
 }
 
-/** Repeats an order that was acknowledged long ago. */
+/** Repeats an order that was acknowledged earlier. */
 async function placeAgain(scene: Scene): Promise<void> {
   const { id, order } = chooseMine(scene) ?? {};
   if (order?.key === undefined) return;
   const { data } = await scene.client.graphql<Result>(placement(order));
   if (data.result.id !== id) {
-    scene.journal.violate(`Its key made order ${id} and then gave ${JSON.stringify(data.result)}.`);
+    scene.journal.violate(`The key of order ${id} later returned ${JSON.stringify(data.result)}.`);
   }
 }
 
@@ -88,7 +88,7 @@ async function changeOrder(scene: Scene): Promise<void> {
   const query = `mutation { result: ${operation}(id: "${id}") { __typename ${ERROR} } }`;
   const { data, failures } = await scene.client.graphql<Result>({ query });
   const cancels = operation === 'cancelOrder';
-  // An earlier request without a response may have cancelled it.
+  // An earlier attempt without a response may have cancelled the order.
   const isCancelledBefore = cancels && failures > 0 && data.result.code === 'ORDER_NOT_FOUND';
   const outcome = isCancelledBefore ? 'done' : (data.result.code ?? 'done');
   const expected = {
@@ -97,7 +97,7 @@ async function changeOrder(scene: Scene): Promise<void> {
     cancelled: isCancelledBefore ? 'done' : 'ORDER_NOT_FOUND',
   }[order.state];
   if (outcome !== expected) {
-    scene.journal.violate(`${operation} of ${order.state} order ${id}: ${outcome}.`);
+    scene.journal.violate(`${operation} of ${order.state} order ${id} returned ${outcome}.`);
   }
   if (outcome === 'done') order.state = cancels ? 'cancelled' : 'complete';
 }
@@ -112,7 +112,7 @@ async function lookUp(scene: Scene): Promise<void> {
   const state = found ? (found.complete ? 'complete' : 'open') : 'cancelled';
   if (state !== order.state || (found && found.quantity !== order.quantity)) {
     scene.journal.violate(
-      `Order ${id} is ${order.state} and was read as ${JSON.stringify(found)}.`,
+      `Order ${id} is ${order.state}, but was read as ${JSON.stringify(found)}.`,
     );
   }
 }
@@ -141,7 +141,7 @@ const ACTIONS = [
   readAtRandom,
 ];
 
-/** Starts honest callers, each with one request at a time; returns a function that waits for their last responses. */
+/** Starts honest callers, each with one request at a time; returns a function that stops them after their last responses. */
 export function startCallers(client: Client, ledger: Ledger, journal: Journal) {
   const end = new AbortController();
   const call = async (): Promise<void> => {

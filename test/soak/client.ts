@@ -42,18 +42,18 @@ export class Client {
     this.#journal = journal;
   }
 
-  /** Sends an operation once; returns undefined if no response arrived. */
+  /** Sends an operation once; returns undefined without a response, or if it contains an error. */
   async tryGraphql<Data>(body: GraphqlBody): Promise<Data | undefined> {
     return this.#try('/graphql', body, (text) => {
       const { data, errors } = JSON.parse(text) as GraphqlAnswer<Data>;
       if (errors?.some(({ extensions }) => !TEMPORARY.has(extensions?.code))) {
-        this.#journal.violate(`${shorten(body.query)} was answered with ${shorten(text)}`);
+        this.#journal.violate(`${shorten(body.query)} returned ${shorten(text)}`);
       }
       return errors ? undefined : (data ?? undefined);
     });
   }
 
-  /** Sends an operation until a response arrives. */
+  /** Sends an operation until a response without errors arrives. */
   async graphql<Data>(body: GraphqlBody): Promise<Answered<Data>> {
     let failures = 0;
     const data = await repeat(async () => {
@@ -64,7 +64,7 @@ export class Client {
     return { data, failures };
   }
 
-  /** Requests JSON from REST until a response arrives. */
+  /** Requests JSON from REST until a successful response arrives. */
   async rest<Body>(path: string): Promise<Body> {
     return repeat(() => this.#try(path, undefined, (text) => JSON.parse(text) as Body));
   }
@@ -92,7 +92,7 @@ export class Client {
   }
 }
 
-/** Calls a function until it returns something. */
+/** Calls a function until it returns a result. */
 async function repeat<Result>(send: () => Promise<Result | undefined>): Promise<Result> {
   const deadline = performance.now() + MAX_RETRY_MS;
   while (performance.now() < deadline) {

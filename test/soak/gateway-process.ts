@@ -48,13 +48,13 @@ export class GatewayProcess {
     }
   }
 
-  /** Stops the gateway by a signal, which must take bounded time; the supervisor restarts it. */
+  /** Stops the gateway with a signal, which must take bounded time; the supervisor restarts the gateway. */
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     const program = this.#program;
     this.#expected.set(program, signal === 'SIGTERM' ? 0 : signal);
     const stopped = program.stop(signal).then(() => true);
     if (await Promise.race([stopped, sleep(MAX_STOP_MS, false)])) return;
-    this.#journal.violate(`It did not end within ${MAX_STOP_MS} ms of ${signal}.`);
+    this.#journal.violate(`The gateway did not exit within ${MAX_STOP_MS} ms of ${signal}.`);
     this.#expected.set(program, 'SIGKILL');
     await program.stop('SIGKILL');
   }
@@ -71,7 +71,9 @@ export class GatewayProcess {
     let deadline = performance.now() + MAX_RECOVERY_MS;
     while (!(await isReady(this.url))) {
       if (performance.now() > deadline) {
-        this.#journal.violate(`It is not ready after ${MAX_RECOVERY_MS} ms: the soak kills it.`);
+        this.#journal.violate(
+          `The gateway is not ready after ${MAX_RECOVERY_MS} ms: it is killed.`,
+        );
         await this.end('SIGKILL');
         deadline = Infinity;
       }
@@ -84,7 +86,9 @@ export class GatewayProcess {
       const end = await this.#program.end;
       const expected = this.#expected.get(this.#program);
       if (end !== expected && expected !== 'SIGKILL' && !(this.mayEnd && end === 1)) {
-        this.#journal.violate(`The gateway ended with ${end}, not ${expected ?? 'at all'}.`);
+        this.#journal.violate(
+          `The gateway exited with ${end}; expected: ${expected ?? 'no exit'}.`,
+        );
       }
       if (this.#isOver) return;
       await sleep(RESTART_MS);

@@ -28,7 +28,7 @@ export class Journal {
     this.#lastFault = performance.now();
   }
 
-  /** Records that an honest caller's request failed, which is a violation unless a fault was active. */
+  /** Records that an honest caller's request failed, which is a violation unless a fault was active or had just ended. */
   addFailure(from: number, what: string): void {
     this.retried += 1;
     if (this.#faults !== '' || from - this.#lastFault <= GRACE_MS) return;

@@ -63,22 +63,22 @@ export class Ledger {
     for (const [id, { petId, quantity, state }] of this.orders) {
       const order = found.get(id);
       if (state === 'cancelled') {
-        if (order) this.#journal.violate(`Order ${id} was cancelled and is there.`);
+        if (order) this.#journal.violate(`Order ${id} was cancelled, but is still stored.`);
       } else if (!order) {
-        this.#journal.violate(`Order ${id} was acknowledged (${state}) and is lost.`);
+        this.#journal.violate(`Order ${id} was acknowledged (${state}), but is lost.`);
       } else if (
         String(order.petId) !== petId ||
         order.quantity !== quantity ||
         order.complete !== (state === 'complete')
       ) {
-        this.#journal.violate(`Order ${id} is ${JSON.stringify(order)} and should be ${state}.`);
+        this.#journal.violate(`Order ${id} is ${JSON.stringify(order)}, but should be ${state}.`);
       }
     }
     const extra = stored.filter(({ id }) => !this.orders.has(String(id)));
     if (extra.length > this.unanswered) {
       const ids = extra.map(({ id }) => id).slice(0, 10);
       this.#journal.violate(
-        `${extra.length} orders (${ids.join(', ')} …) that nobody was told of, ${this.unanswered} were placed without a key and an answer.`,
+        `${extra.length} orders (${ids.join(', ')} …) were not acknowledged, but only ${this.unanswered} requests without a key got no response.`,
       );
     }
   }
@@ -91,7 +91,7 @@ export class Ledger {
       const stock = await readStock(client, petId);
       if (stock + ordered !== units) {
         this.#journal.violate(
-          `Pet ${petId} has ${stock} units in stock and ${ordered} ordered; ${units} were put in.`,
+          `Pet ${petId} has ${stock} units in stock and ${ordered} ordered, but started with ${units}.`,
         );
       }
     }

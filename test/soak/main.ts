@@ -29,8 +29,8 @@ const { values } = parseArgs({
 });
 const minutes = Number(values.minutes);
 const openStore = STORES[values.database];
-if (!(minutes > 0)) throw new Error('--minutes must be a number.');
-if (!openStore) throw new Error(`--database is one of ${Object.keys(STORES).join(', ')}.`);
+if (!(minutes > 0)) throw new Error('--minutes must be a positive number.');
+if (!openStore) throw new Error(`--database must be one of ${Object.keys(STORES).join(', ')}.`);
 
 /** Starts a fault and ends it, at random times. */
 async function inject(start: Faults[string]): Promise<void> {

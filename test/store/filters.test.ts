@@ -24,9 +24,9 @@ const dateOf = (index: number): Date =>
     ? new Date(Date.UTC(2027, 0, COUNT - 1, 0, 0, 0, 1))
     : new Date(Date.UTC(2027, 0, index + 1));
 
-// Row n is a category, a pet, its inventory item, and an order for pet 1 or 2. Keys repeat, so ids break ties.
+// Row n is a category, a pet, its inventory item, and an order for pet 1 or 2. Sort keys repeat, so ids break ties.
 const ROWS = Array.from({ length: COUNT }, (_, index): Row => {
-  // The others have no date, or a date that only SQL can write.
+  // Every fourth row has no date, or a date that only SQL can write.
   const hasDate = index % 4 > 0;
   const noDate = [null, 'infinity', '-infinity'][(index / 4) % 3] ?? null;
   return {
@@ -346,12 +346,15 @@ describe('an invalid filter', () => {
       'INVALID_INPUT',
       ['filter', 'shipDate', 'from'],
     ],
-  ])('is rejected at its path in the list of %s: %s', async (list, filter, code, path) => {
-    for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
-      const { errors } = await gateway.graphql(`{ ${list}(filter: ${filter}) { totalCount } }`);
-      expect(errors?.[0]?.extensions).toMatchObject({ code, status: 400, issues: [{ path }] });
-    }
-  });
+  ])(
+    'is rejected with the path of the invalid value in the list of %s: %s',
+    async (list, filter, code, path) => {
+      for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
+        const { errors } = await gateway.graphql(`{ ${list}(filter: ${filter}) { totalCount } }`);
+        expect(errors?.[0]?.extensions).toMatchObject({ code, status: 400, issues: [{ path }] });
+      }
+    },
+  );
 
   it('is rejected with INVALID_INPUT if it has more ids than allowed', async () => {
     const ids = Array.from({ length: 101 }, (_, index) => String(index));

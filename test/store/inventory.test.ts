@@ -83,7 +83,7 @@ describe('setting the stock with an expected quantity', () => {
   });
 
   it.each([0, 5])(
-    'changes the stock once for many concurrent requests that expect %i',
+    'changes the stock once for many concurrent requests that expect a stock of %i',
     async (stock) => {
       const petId = await makePet(gateway, stock > 0 ? { stock } : {});
       const answers = await Promise.all(
@@ -144,7 +144,7 @@ describe('adjusting the stock', () => {
     });
   });
 
-  it('applies all concurrent changes, and never goes below 0', async () => {
+  it('loses no concurrent change, and never goes below 0', async () => {
     const petId = await makePet(gateway);
     const added = await Promise.all(Array.from({ length: 20 }, () => adjust(petId, 2)));
     expect(added.map(({ quantity }) => quantity).toSorted((a, b) => a - b)).toEqual(

@@ -41,7 +41,7 @@ const adjustInventories = (input: Lines) =>
 
 useGateway();
 describe('creating several pets', () => {
-  it('returns them in input order, with their stock, using one statement', async () => {
+  it('returns the pets in input order, and stores the pets and their stock with one statement', async () => {
     const categoryId = await makeCategory(gateway);
     const input = Array.from({ length: 1000 }, (_, index) => ({
       name: `Pet ${index}`,

@@ -59,7 +59,7 @@ describe('a list sorted by NAME', () => {
     expect(namesOf(await gateway.data(list))).toEqual(NAMES.flat());
   });
 
-  it('continues after each cursor', async () => {
+  it('is complete and in order when read one row per page', async () => {
     const read: string[] = [];
     let after = '';
     do {

@@ -34,7 +34,7 @@ const fillOrders = async (count: number): Promise<void> => {
   await gateway.db.write(sql`update orders set complete = true where quantity % 2 = 0`);
 };
 
-/** Replaces the table with a long list of orders. */
+/** Creates a view of 20,000 orders in place of the table. */
 const createOrdersView = (quantity: string): Promise<unknown> =>
   gateway.db.write(
     raw(`
@@ -114,7 +114,7 @@ describe('the ETag of a pet', () => {
     expect(answer.headers.get('etag')).toBe(tag);
     const head = await requestRaw(gateway, 'HEAD', path, { 'If-None-Match': toHeader(tag) });
     expect(head.status).toBe(304);
-    // fetch adds Cache-Control: no-cache by itself.
+    // fetch adds Cache-Control: no-cache, which must not prevent a 304.
     const fetched = await gateway.rest(path, { headers: { 'if-none-match': toHeader(tag) } });
     expect(fetched.status).toBe(304);
   });

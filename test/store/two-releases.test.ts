@@ -12,7 +12,7 @@ const WAIT = { timeout: 30_000, interval: 10 };
 
 const run = (sql: string): Promise<unknown> => gateway.db.query(raw(sql));
 
-// A table with a trigger as in the migrations, a column, and a kind of change.
+// What a later release adds: a table with a trigger as in the migrations, a column, and a kind of change.
 const LATER_RELEASE = [
   'create table suppliers (id bigint primary key, name text not null)',
   `create function record_suppliers() returns trigger language plpgsql as $$
@@ -181,7 +181,7 @@ describe('the stored result of an idempotency key', () => {
     },
   );
 
-  it('of cancelOrder has all columns of the stock, even a column that the other release did not store', async () => {
+  it('of cancelOrder has null for a column of the stock that the other release did not store', async () => {
     const petId = await makePet(gateway, { stock: 10 });
     const args = { id: await makeOrder(gateway, petId), idempotencyKey: 'K' };
     await cancelOrder(gateway.db, args, undefined);

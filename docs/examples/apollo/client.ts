@@ -69,7 +69,7 @@ declare module '@apollo/client' {
 }
 
 /**
- * Creates a client of a gateway. `possibleTypes` are those of its schema; `live` sends subscriptions,
+ * Creates a client for a gateway. `possibleTypes` are those of its schema; `live` sends subscriptions,
  * as `createLiveLink` does.
  */
 export const createApolloClient = (
@@ -80,7 +80,7 @@ export const createApolloClient = (
   const http = ApolloLink.from([retry, new HttpLink({ uri, fetch })]);
   return new ApolloClient({
     cache: new InMemoryCache({
-      // The pattern is for errors of later releases: a result with the fields of an error is one.
+      // The pattern is for errors of later releases: a result with an error's fields counts as an error.
       possibleTypes: { ...possibleTypes, Error: [...(possibleTypes['Error'] ?? []), '.+'] },
       typePolicies,
     }),

@@ -10,7 +10,7 @@ import { Observable } from 'rxjs';
 
 import { follow, type Follower, LAST_CURSOR, type LastCursor, type Subscribe } from '../live.ts';
 
-/** Creates the link that sends subscriptions by `subscribe`. */
+/** Creates the link that sends subscriptions through `subscribe`. */
 export const createLiveLink = (subscribe: Subscribe): ApolloLink =>
   new ApolloLink(
     ({ query, variables, operationName }) =>
@@ -24,7 +24,7 @@ const isExpired = (error: unknown): boolean =>
   error.errors.some(({ extensions }) => extensions?.['code'] === 'CURSOR_EXPIRED');
 
 /**
- * Loads data and follows its changes by a subscription with the variable `$after`; returns a function that
+ * Loads data and follows its changes through a subscription with the variable `$after`; returns a function that
  * stops following.
  */
 export const followChanges = <Data>(

@@ -43,7 +43,7 @@ export function createEnvironment(
 
 /**
  * The updater of each mutation and subscription: after a write that may change lists, the whole store is stale.
- * Data is reloaded when it is next shown; data on screen, by `useSubscribeToInvalidationState`.
+ * `useSubscribeToInvalidationState` reloads data on screen; other data is reloaded when it is next shown.
  */
 export function forgetAfterWrites(store: RecordSourceSelectorProxy, data: unknown): void {
   const results: (Result | null)[] = Object.values(data ?? {});

@@ -14,7 +14,7 @@ import { follow, type Follower, type Subscribe } from '../live.ts';
 import type { liveCursorQuery } from './__generated__/liveCursorQuery.graphql.ts';
 import { forgetAfterWrites } from './environment.ts';
 
-/** Creates the function for `Network.create` that sends subscriptions by `subscribe`. */
+/** Creates the function for `Network.create` that sends subscriptions through `subscribe`. */
 export const createLiveFunction =
   (subscribe: Subscribe): SubscribeFunction =>
   ({ text, name }, variables) =>
@@ -45,7 +45,7 @@ const isExpired = ({ source }: GraphqlError): boolean =>
   source?.errors.some(({ extensions }) => extensions?.code === 'CURSOR_EXPIRED') ?? false;
 
 /**
- * Loads data and follows its changes by a subscription with the variable `$after`; returns a function that
+ * Loads data and follows its changes through a subscription with the variable `$after`; returns a function that
  * stops following.
  */
 export const followChanges = <Changed extends OperationType>(

@@ -145,7 +145,7 @@ function Item({ pet, onOrder }: { pet: shopItem$key; onOrder: (message: string) 
   );
 }
 
-/** Renders the shop in an element. It follows the stock first, so that no change is missed. */
+/** Follows the stock, and then renders the shop in an element: in this order, no change is missed. */
 export async function startShop(element: Element, gateway: string): Promise<void> {
   const url = `${gateway}/graphql`;
   const subscribe = resume(openWebSockets(url.replace('http', 'ws'), async () => ({})));

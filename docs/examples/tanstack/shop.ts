@@ -35,7 +35,7 @@ async function send<Data>(url: string, query: string, variables: object): Promis
   }
 }
 
-/** Renders the shop in an element. It follows the stock first, so that no change is missed. */
+/** Follows the stock, and then renders the shop in an element: in this order, no change is missed. */
 export async function startShop(element: Element, gateway: string): Promise<void> {
   const url = `${gateway}/graphql`;
   const read = <Data, Variables extends object>(

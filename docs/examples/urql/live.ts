@@ -8,7 +8,7 @@ import {
 
 import { follow, type Follower, LAST_CURSOR, type LastCursor, type Subscribe } from '../live.ts';
 
-/** Creates the exchange that sends subscriptions by `subscribe`. */
+/** Creates the exchange that sends subscriptions through `subscribe`. */
 export const createLiveExchange = (subscribe: Subscribe): Exchange =>
   subscriptionExchange({
     forwardSubscription: ({ query = '', variables = {} }) => ({
@@ -20,7 +20,7 @@ const isExpired = (error: CombinedError | undefined): boolean =>
   error?.graphQLErrors.some(({ extensions }) => extensions['code'] === 'CURSOR_EXPIRED') ?? false;
 
 /**
- * Loads data and follows its changes by a subscription with the variable `$after`; returns a function that
+ * Loads data and follows its changes through a subscription with the variable `$after`; returns a function that
  * stops following.
  */
 export const followChanges = <Data>(
@@ -40,7 +40,7 @@ export const followChanges = <Data>(
     const subscription = client
       .subscription<Data>(query, { ...variables, after })
       .subscribe(({ data, error, hasNext }) => {
-        // At the end, urql repeats the last result. With an error, it has the data of the previous change.
+        // At the end, urql repeats the last result. A result with an error has the data of the previous change.
         if (hasNext && !error && data) onChange(data);
         else if (!hasNext && isExpired(error)) again();
         else if (!hasNext) onError(error);

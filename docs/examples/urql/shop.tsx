@@ -12,7 +12,7 @@ import { createLiveExchange, followChanges } from './live.ts';
 function Shop() {
   const [message, setMessage] = useState('');
   const client = useClient();
-  // Without `after`, it returns all pages loaded so far.
+  // Without `after`, the query returns all pages loaded so far.
   const [{ data }] = useQuery({ query: PETS });
   if (!data) return <p>Loading…</p>;
   const { totalCount, edges, pageInfo } = data.pets;
@@ -48,7 +48,7 @@ function Item({ pet, onOrder }: { pet: Pet; onOrder: (message: string) => void }
   );
 }
 
-/** Renders the shop in an element. It follows the stock first, so that no change is missed. */
+/** Follows the stock, and then renders the shop in an element: in this order, no change is missed. */
 export async function startShop(element: Element, gateway: string): Promise<void> {
   const url = `${gateway}/graphql`;
   const subscribe = resume(openWebSockets(url.replace('http', 'ws'), async () => ({})));

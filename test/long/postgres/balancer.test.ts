@@ -176,7 +176,7 @@ describe('a gateway whose database address leads to another server after a failo
     await expectAllPromoted(before, after);
   });
 
-  it('replaces connections to a former primary that was frozen, even without DATABASE_REPLICA_URLS', async () => {
+  it('replaces connections to a former primary that is frozen, even without DATABASE_REPLICA_URLS', async () => {
     await startOn([]);
     await fillPool();
     const writers = write(2, 1);

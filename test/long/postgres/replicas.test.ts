@@ -119,7 +119,7 @@ const STOCK = (): string => `{ inventoryItem(petId: "${petId}") { quantity } }`;
 
 const READERS = { concurrency: 20, path: '/store/orders?limit=1' };
 
-/** A query of orders takes long on a replica, until the rows that it reads are removed. */
+/** Makes each query of orders sleep for a minute on the first replica, as long as the table `sleepers` has its row. */
 const SLOW_ON_FIRST = `
   create table sleepers (server text);
   insert into sleepers values ('server2');
@@ -191,7 +191,7 @@ describe('a gateway with two replicas', () => {
       }
       return names;
     });
-    // On a busy machine, some requests wait for longer than 100 ms.
+    // On a busy machine, some requests wait for 100 ms, and are then served by the primary.
     expect(servers.filter((name) => name !== primary.name).length).toBeGreaterThan(10);
   });
 
@@ -238,7 +238,7 @@ describe('a gateway whose replicas are both far behind', () => {
     });
   });
 
-  it('reads from the primary after REPLICA_MAX_LAG_MS', async () => {
+  it('reads from the primary once their lag exceeds REPLICA_MAX_LAG_MS', async () => {
     await whileBehind(HOUR, async () => {
       await writeUntil(() => isBehind(first) && isBehind(second));
       expect(await serverOf()).toBe(primary.name);

@@ -44,7 +44,7 @@ describe('a gateway with WORKERS=2', { timeout: 300_000 }, () => {
 
     process.kill(frozen, 'SIGSTOP');
     for (let scrape = 0; scrape < 2; scrape += 1) {
-      // The frozen process never responds to the connection it gets.
+      // The frozen process never responds to a connection that it gets.
       const samples = await Promise.any(Array.from({ length: 4 }, () => readMetrics(program)));
       expect(sumOf(samples, 'operation_calls_total')).toBe(20);
       expect(sumOf(samples, 'worker_up', { pid: String(frozen) })).toBe(0);

@@ -137,7 +137,7 @@ describe('a subscription', () => {
     await expect.poll(() => program.entries.at(-1)?.['codes']).toEqual(['INVALID_CURSOR']);
   });
 
-  it('is logged in the same way over a WebSocket as over Server-Sent Events', async () => {
+  it('is logged with its operation over a WebSocket too', async () => {
     const opened = await openInitialized(program);
     const payload = { query: 'subscription Socket { categoryChanged { kind } }' };
     opened.send({ type: 'subscribe', id: '1', payload });

@@ -8,7 +8,7 @@ import { makeCategory } from '../../support/make.ts';
 import { countLockWaits, holdLock } from '../../support/postgres.ts';
 
 const POOL_SIZE = 6;
-// A caller without a connection would wait as long as the lock is held: 20 s or more.
+// A caller without a connection would wait for CONNECT_TIMEOUT_MS, which is 20 s here.
 const HONEST_MS = 10_000;
 
 let store: Awaited<ReturnType<typeof copyOnPostgres>>;

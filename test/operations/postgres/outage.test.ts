@@ -63,7 +63,7 @@ async function expectAvailable(): Promise<void> {
 }
 
 describe('a gateway while the database is down', { timeout: 180_000 }, () => {
-  it('returns SERVICE_UNAVAILABLE for each request, until the database is up again', async () => {
+  it('returns SERVICE_UNAVAILABLE for each request that needs the database, until the database is up again', async () => {
     await expectAvailable();
     for (let outage = 0; outage < rounds(1, 2); outage += 1) {
       await server.stop();

@@ -87,7 +87,7 @@ describe.skipIf(!hasPgbouncer)(
 
     beforeAll(async () => {
       database = await copyOnPostgres();
-      // Sessions without these settings read and write times and text in other formats.
+      // With these settings, a session that does not set its own reads and writes times and text in other formats.
       const name = new URL(database.url).pathname.slice(1);
       await runSql(
         database.url,
@@ -136,7 +136,7 @@ describe.skipIf(!hasPgbouncer)(
       expect(backends?.['count']).toBeLessThanOrEqual(SERVER_CONNECTIONS);
     });
 
-    it('uses each idempotency key once for concurrent requests', async () => {
+    it('lets concurrent requests use each idempotency key only once', async () => {
       const petId = await makePet(first, { stock: 100 });
       const orders = await atOnce(40, (gateway, index) =>
         place(gateway, { petId, quantity: 1 }, `pooled-${index >> 2}`),

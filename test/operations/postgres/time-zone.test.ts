@@ -17,7 +17,7 @@ beforeAll(async () => {
     insert into orders (pet_id, quantity) values (1, 1)`);
 });
 
-describe('a gateway in another time zone', () => {
+describe('a gateway whose time zone is not UTC', () => {
   it.each(DATES)('finds and returns the ship date %s', async (date) => {
     await store.run(`insert into orders (pet_id, quantity, ship_date) values (1, 1, '${date}')`);
     const { found } = await ask<{ found: { nodes: unknown[] } }>(

@@ -135,7 +135,7 @@ describe('with OpenTelemetry, a request', () => {
     expect(operation?.status.code).toBe(ERROR);
   });
 
-  it('is in the same trace as its statement if it is a REST request', async () => {
+  it('has the span of its statement in the same trace over REST too', async () => {
     const response = await fetch(`${program.url}/pets/1`);
     const trace = await traceOf(response.headers.get('x-request-id'));
     const [request] = trace.filter(({ scope }) => scope === HTTP);

@@ -214,7 +214,7 @@ describeOnGateways(() => {
       expect(contents).toEqual([['Category', 'UPDATED', before, after]]);
     });
 
-    it('takes only as much space as the new row and the values that changed', async () => {
+    it('takes only as much space in the change log as the new row and the values that changed', async () => {
       const id = await insertCategory('Cats', LONG);
       await run(`update categories set name = 'Dogs' where id = ${id}`);
       const [size] = await gateway.db.query<{ before: number; after: number }>(
@@ -282,19 +282,22 @@ describeOnGateways(() => {
       ],
       [[], []],
       [null, ['CategoryChange', 'InventoryItemChange', 'OrderChange', 'PetChange']],
-    ])('returns and counts changes to objects of the types %j', async (types, expected) => {
-      const { edges, totalCount } = await page({ first: 100, filter: { types } });
-      const found = edges.map(({ node }) => node['__typename']);
-      expect([...new Set(found)].toSorted()).toEqual(expected);
-      const all = await page({ first: 100 });
-      expect(found).toEqual(
-        all.edges.map(({ node }) => node['__typename']).filter((type) => expected.includes(type)),
-      );
-      expect(totalCount).toBe(found.length);
-    });
+    ])(
+      'returns and counts the changes that match a filter by type: %j',
+      async (types, expected) => {
+        const { edges, totalCount } = await page({ first: 100, filter: { types } });
+        const found = edges.map(({ node }) => node['__typename']);
+        expect([...new Set(found)].toSorted()).toEqual(expected);
+        const all = await page({ first: 100 });
+        expect(found).toEqual(
+          all.edges.map(({ node }) => node['__typename']).filter((type) => expected.includes(type)),
+        );
+        expect(totalCount).toBe(found.length);
+      },
+    );
 
     it.each(['after', 'before'])(
-      'rejects a cursor from another list in the argument %s',
+      'rejects a cursor in the argument %s that is invalid or from another list',
       async (name) => {
         const { pets } = await gateway.data('{ pets { pageInfo { endCursor } } }');
         for (const cursor of [pets.pageInfo.endCursor, 'x', '']) {
@@ -313,7 +316,7 @@ describeOnGateways(() => {
 
     let cursors: string[];
     beforeEach(async () => {
-      // The last change is kept.
+      // `deleteOldChanges` keeps the last change.
       await makeCategory(gateway);
       await untilSettled(gateway.db);
       await deleteOldChanges(gateway.db, AT_ONCE);
@@ -349,7 +352,7 @@ describeOnGateways(() => {
       expect(await gateway.db.query(raw('select from changes'))).toHaveLength(cursors.length);
     });
 
-    it('makes older cursors expire, for pages and for subscriptions', async () => {
+    it('makes the cursors of deleted changes expire, for pages and for subscriptions', async () => {
       await deleteOldChanges(gateway.db, AT_ONCE);
       const cursor = cursors[3];
       for (const variables of [

@@ -106,7 +106,7 @@ describeOnGateways(() => {
       },
     );
 
-    it('reports that the deleted row is in use, whatever table refers to it', async () => {
+    it('causes PET_IN_USE when a pet is deleted, whatever table refers to the pet', async () => {
       const free = await makePet(gateway);
       await run('create table owners (pet_id bigint references pets)');
       await run(`insert into owners values (${free})`);
@@ -166,7 +166,7 @@ describeOnGateways(() => {
     beforeAll(async () => {
       categoryId = await makeCategory(gateway);
       petId = await makePet(gateway, { categoryId, stock: 1000 });
-      // Writes fail with the SQLSTATE that is the comment of a table.
+      // Writes fail with the SQLSTATE in the comment on the table categories, if it has one.
       await run(`create function fail() returns trigger language plpgsql as $$
       declare state text := obj_description('categories'::regclass);
       begin
@@ -180,7 +180,7 @@ describeOnGateways(() => {
     });
     afterAll(() => run('comment on table categories is null'));
 
-    /** The ways in which the gateway writes: with Prisma's API and with SQL, with and without a transaction. */
+    /** Sends writes with and without a transaction; returns the code of each error. */
     async function write(): Promise<unknown[]> {
       const key = `idempotencyKey: "a key"`;
       const answers = await Promise.all(
@@ -199,7 +199,7 @@ describeOnGateways(() => {
 
     it.each(STATES)('because of SQLSTATE %s, %s, returns %s', async (state, _what, code) => {
       await run(`comment on table categories is '${state}'`);
-      // Retries wait for a random time.
+      // Retries wait for a random time: here, not at all.
       const random = vi.spyOn(Math, 'random').mockReturnValue(0);
       const codes = await write();
       random.mockRestore();

@@ -13,7 +13,7 @@ import { startGateway } from '../../support/gateway.ts';
 const FOLDER = new URL('../../../prisma/migrations/', import.meta.url);
 const NAME = '20261121000000_pet_store';
 
-/** Formats rows without white space: the functions of the first tables are indented differently. */
+/** Formats rows, with white space as single spaces: some migrations indent these functions differently. */
 const plain = (rows: unknown): string => JSON.stringify(rows).replaceAll(/(\\n| )+/g, ' ');
 
 let logged: unknown[] = [];

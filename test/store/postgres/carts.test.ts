@@ -119,7 +119,7 @@ const updatePet: Act = (ledger, turn) => {
   return change(turn, 'updatePet', { id: ledger.anyPet(), input: { status } });
 };
 
-/** A pet with orders cannot be deleted; new pets replace the others. */
+/** Tries to delete a pet, which fails if the pet has orders. New pets replace the oldest. */
 const deletePet: Act = (ledger, turn) => change(turn, 'deletePet', { id: ledger.anyPet() });
 
 const ACTS = [
@@ -164,7 +164,7 @@ describe('concurrent carts and orders at two gateways, among other writes to pet
     );
     expect(rows.length).toBeGreaterThan(0);
     for (const { id, units } of rows) expect(units).toBe(ledger.added.get(String(id)));
-    // The race included placed carts, and each kind of rejection.
+    // Some mutations succeeded, and some were rejected for each of these reasons.
     for (const code of [undefined, 'PET_NOT_AVAILABLE', 'INSUFFICIENT_STOCK']) {
       expect([...codes]).toContain(code);
     }

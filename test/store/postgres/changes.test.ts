@@ -155,7 +155,7 @@ it('a store in another schema has its own change log', async () => {
 const LISTENING = `from pg_stat_activity
   where query = 'LISTEN store_changes' and datname = current_database()`;
 
-describe('two gateways on one database', () => {
+describe('gateways on one database', () => {
   it('notify each other, so that a subscription at one gateway receives the writes of the other gateway', async () => {
     const stream = await follow(second);
     const listener = new Client({ connectionString: url });

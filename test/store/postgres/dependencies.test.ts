@@ -104,7 +104,7 @@ const FAILURES: readonly [what: string, isLost: boolean, fail: () => Promise<unk
 ];
 
 describe('a pg error that has only a message', () => {
-  it.each(FAILURES)('is recognised as a temporary failure: %s', async (_what, isLost, fail) => {
+  it.each(FAILURES)('is recognized as a temporary failure: %s', async (_what, isLost, fail) => {
     const error = await fail();
     expect(error).toBeInstanceOf(Error);
     expect(error).not.toHaveProperty('code');

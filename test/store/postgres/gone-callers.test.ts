@@ -99,14 +99,14 @@ const WAYS: Record<string, (query: string) => Leave | Promise<Leave>> = {
 async function askTwice(query: string): Promise<[RawSocket, RawSocket]> {
   const both = [await openInitialized(gateway), await openInitialized(gateway)] as const;
   for (const { socket } of both) sockets.add(socket);
-  // In one tick of this process, in which the gateway runs too.
+  // In one tick of this process, which runs the gateway too.
   for (const one of both) one.send({ type: 'subscribe', id: '1', payload: { query } });
   return [...both];
 }
 
 /** Makes a change, and makes statements that read pets wait. */
 async function changeWithLock(): Promise<void> {
-  // Started before the lock: all earlier transactions hold back a change.
+  // This transaction starts before the lock's, because all earlier transactions hold back a change.
   const client = new Client({ connectionString: url });
   await client.connect();
   await client.query(`begin; insert into categories (name) values ('Cats')`);
@@ -200,7 +200,7 @@ describe('a statement that several clients share', () => {
     await expectWaiting(2);
     leaving.send({ type: 'complete', id: '1' });
     leave();
-    // This client disconnected after the other client's message, so the gateway has received both.
+    // The HTTP client disconnected after the WebSocket's message, so the gateway has received both.
     await expectWaiting(1);
     await unlock();
     expect(await staying.message()).toMatchObject({ payload: { data: { pets: {} } } });
@@ -229,7 +229,7 @@ describe('a write whose client disconnected', () => {
       'categories',
     ],
     ['a single statement', 'placeOrder(input: { petId: "1", quantity: 7 })', 'orders'],
-  ])('is completed if it is %s', async (kind, mutation, table) => {
+  ])('is completed: %s', async (kind, mutation, table) => {
     await lock(table);
     const leaveWrite = askByHttp(`mutation { ${mutation} { __typename } }`);
     await expectWaiting(1);

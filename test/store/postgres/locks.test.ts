@@ -288,7 +288,7 @@ describe('deleting old idempotency keys', () => {
   });
 });
 
-describe('a database whose transactions are serializable by default', () => {
+describe('a gateway on a database whose transactions are serializable by default', () => {
   it('sells each unit once, because serialization failures are retried', async () => {
     await runSql(
       url,

@@ -103,7 +103,7 @@ const order = (key?: string): string =>
     placeOrder(input: { petId: "${petId}", quantity: 1 }, idempotencyKey: $key) { ... on Order { id } } }`;
 const ORDERED = 'insert into orders';
 
-// Each mutation is listed once for each of its statements.
+// Each mutation is listed once for each statement with which it may write.
 const MUTATIONS: [name: string, args: () => string | Promise<string>][] = [
   ['createCategory', () => 'input: { name: "New" }'],
   ['updateCategory', async () => `id: "${await makeCategory(direct)}", input: { name: "New" }`],

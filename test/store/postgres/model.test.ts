@@ -99,7 +99,7 @@ beforeAll(async () => {
 });
 afterAll(() => close());
 
-/** Returns the SQL that would change a migrated database to a Prisma schema. */
+/** Returns the SQL that would make a migrated database match a Prisma schema. */
 async function differences(adapter: PrismaPg, content: string): Promise<string | null> {
   const files = [{ path: 'schema.prisma', content }];
   const engine = await Engine.new(

@@ -71,7 +71,7 @@ const backends = (): Promise<Record<string, unknown>[]> =>
   runSql(url, `select query ${CONNECTIONS}`);
 
 /**
- * Expects one open connection, which was opened a second after the previous one, and expects a notification to arrive.
+ * Expects one open connection to receive a notification, and at least a second between the openings of connections.
  */
 async function expectOneListens(): Promise<void> {
   await expect.poll(backends, WAIT).toHaveLength(1);
