@@ -125,9 +125,18 @@ export class OutcomeUnknown extends GatewayError {
 // SQLSTATEs for conflicts with log replay or transactions, for shutdown and startup, and for too many connections.
 const SERVER_SQLSTATE = /^(40(001|P01)|57P0[1-5]|53300)$/;
 
-/** Whether a failed read may succeed on another server: this one was lost, cancelled it, or has no free connection. */
+// A replica may not yet have replayed the change at a cursor that came from another server.
+const mayLag = (error: unknown): boolean =>
+  error instanceof GatewayError && error.code === 'CURSOR_EXPIRED';
+
+/**
+ * Whether a failed read may succeed on another server: this one was lost, cancelled it, has no free connection, or lags.
+ */
 export const isServerFault = (error: unknown): boolean =>
-  error instanceof NothingWritten || isConnectionLost(error) || SERVER_SQLSTATE.test(codeOf(error));
+  error instanceof NothingWritten ||
+  isConnectionLost(error) ||
+  SERVER_SQLSTATE.test(codeOf(error)) ||
+  mayLag(error);
 
 /**
  * Whether an error means that the server accepts only reads, because it is a replica or a demoted primary. Nothing was

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
+import { type Change, cursorOf } from '../../../src/gateway/changes/change-log.ts';
 import { makeCategory, makePet } from '../../support/make.ts';
 import { createStoreOn, runSql } from '../../support/postgres.ts';
 import { startTcpProxy } from '../../support/proxies.ts';
@@ -235,6 +236,22 @@ describe('a gateway whose replicas are both far behind', () => {
         expect((await send(patient, PET(), earlier)).data.pet.name).toBe('Old');
         expect(await nameByRest(earlier)).toBe('Old');
       }
+    });
+  });
+
+  it('reads the changes after a cursor that no replica has from the primary', async () => {
+    await whileBehind(HOUR, async () => {
+      const { position } = await send(patient, rename('Newer'));
+      const last = await send(patient, '{ changes(last: 1) { edges { cursor } } }', position);
+      const [{ cursor }] = last.data.changes.edges;
+      await send(patient, rename('Newest'));
+      const after = `{ changes(after: "${cursor}") { nodes { ... on PetChange { after { name } } } } }`;
+      expect((await send(patient, after)).data.changes.nodes).toEqual([
+        { after: { name: 'Newest' } },
+      ]);
+      const gone = cursorOf({ transaction: 1n, id: 1n } as Change);
+      const { code } = await send(patient, after.replace(cursor, gone));
+      expect(code).toBe('CURSOR_EXPIRED');
     });
   });
 
