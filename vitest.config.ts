@@ -2,14 +2,14 @@ import { availableParallelism } from 'node:os';
 
 import { defineConfig } from 'vitest/config';
 
-// Vite would load the ES modules of graphql for our files and Node its CommonJS modules for
-// everything else; graphql rejects objects of another instance of itself.
+// Without this, Vite would load the ES modules of graphql for our files, and Node.js its CommonJS modules for everything
+// else. graphql rejects objects of another instance of itself.
 const resolve = { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] };
 
 interface Options {
   include: string[];
   exclude?: string[];
-  /** The databases on which its tests run; tests that do not name one use the first. */
+  /** The databases on which the tests run. A test that does not name a database uses the first. */
   databases: ('PGlite' | 'PostgreSQL')[];
   timeout?: number;
   /** What else runs before the tests. */
@@ -53,7 +53,7 @@ const ROUNDS = [
   'test/operations/postgres/{broken-connections,outage}.test.ts',
 ];
 
-// They wait for timeouts, or try generated operations.
+// Left out of `npm run test:quick`: tests that wait for timeouts or try generated operations.
 const LENGTHY = [
   'test/gateway/{document-queue,metrics,slow-readers,stream-budget,streams,websockets}.test.ts',
   'test/store/{executor,filters,shared-orders,subscriptions}.test.ts',
@@ -61,11 +61,11 @@ const LENGTHY = [
 
 export default defineConfig({
   test: {
-    // One more than the cores, because some tests wait for programs or for PostgreSQL.
+    // One more than the number of cores, because some tests wait for programs or for PostgreSQL.
     maxWorkers: availableParallelism() + 1,
-    // `npm test` runs the project `main`: on both databases in a folder `both`, on PGlite in a folder `pglite`, and on
-    // PostgreSQL otherwise. `rest` is a part of `npm run test:long`: it runs on PGlite what `main` runs only on
-    // PostgreSQL. The other projects have the names of their scripts.
+    // `npm test` runs the project `main`: folders `both` on both databases, folders `pglite` on PGlite, and all else on
+    // PostgreSQL. `npm run test:long` also runs the project `rest`: the tests outside these folders and outside folders
+    // `postgres`, on PGlite. The other projects have the names of their scripts.
     projects: [
       project('main', {
         include: ['test/{store,gateway}/{*,both/*,postgres/*,pglite/*}.test.ts'],

@@ -68,11 +68,11 @@ const versionOf = (node: string): string => execFileSync(node, ['--version']).to
 export function obstacleTo({ name, leastNode = 0 }: Contender, node: string): string | null {
   const isPeer = PEERS.some((peer) => peer.name === name);
   if (isPeer && !existsSync('bench/peers/node_modules')) {
-    return `${name} is left out: npm install --prefix bench/peers`;
+    return `${name} is left out: run npm install --prefix bench/peers`;
   }
   const version = versionOf(node);
   if (Number.parseInt(version.slice(1), 10) >= leastNode) return null;
-  return `${name} is left out: it needs Node.js ${leastNode}, this is ${version}; --node names another`;
+  return `${name} is left out: it needs Node.js ${leastNode}, but this is ${version}; choose another with --node`;
 }
 
 async function isUp(url: string): Promise<boolean> {

@@ -52,7 +52,7 @@ function cpuOf(pid: number): number {
   }
 }
 
-/** Measures a query twice and takes the lower time; undefined if it fails or costs too little. */
+/** Measures a query twice and takes the lower time; undefined if it fails or declares too little. */
 type Measure = (text: string) => Promise<MeasuredQuery | undefined>;
 
 /** Creates the function that measures queries on a warm gateway, one at a time. */

@@ -81,7 +81,7 @@ export async function check({ url }: Running, course: Course): Promise<void> {
 const percentile = (sorted: readonly number[], part: number): number =>
   sorted[Math.floor(part * (sorted.length - 1))] ?? Number.NaN;
 
-/** Sends `amount` requests; returns the sorted latencies. Each request must succeed. */
+/** Sends `amount` requests, which must all succeed; returns the rate and the sorted latencies. */
 async function load(
   url: string,
   course: Course,
@@ -141,7 +141,7 @@ async function cpuSince(before: ReadonlyMap<number, number>, pids: number[]): Pr
 
 /**
  * Measures for about `seconds` with 32 connections, after a warm-up and a short run with one connection.
- * @throws Error if any response is wrong
+ * @throws Error if any request fails
  */
 export async function measure(running: Running, course: Course, seconds: number): Promise<Sample> {
   const { url, pid } = running;

@@ -39,7 +39,7 @@ function pick<Item>(items: readonly Item[]): Item {
 const isLikely = (probability: number): boolean => Math.random() < probability;
 const idUpTo = (max: number): string => String(1 + Math.floor(Math.random() * max));
 
-/** Values that exist in the filled store, by argument name or type. */
+/** Values for the filled store, by argument name or type. */
 const VALUES: Readonly<Record<string, () => string>> = {
   first: () => pick(['0', '1', '5', '20', '100']),
   last: () => pick(['0', '1', '5', '20', '100']),

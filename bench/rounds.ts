@@ -4,7 +4,7 @@ import { canDo, check, type Course, measure, type Sample } from './measure.ts';
 import type { Store } from './store.ts';
 import type { Workload } from './workloads.ts';
 
-/** A contender with a store: a row or a column of a table. */
+/** A contender with a store: a row or a column of a printed table. */
 export interface Entry {
   readonly name: string;
   readonly contender: Contender;
@@ -82,7 +82,7 @@ async function takeTurns(
 
 /**
  * Starts all entries, which keep running until the end. Each round measures each workload with one entry
- * at a time, and every second round reverses the order.
+ * at a time, and every second round reverses the order of the entries.
  */
 export async function runRounds(
   entries: readonly Entry[],

@@ -48,13 +48,13 @@ function toCells(sample: Sample, floor: Sample | undefined): string[] {
   ];
 }
 
-/** The table of the memory of each contender at the end. */
+/** The table of the highest memory of each contender after a workload. */
 export function memoryTable(results: Results): string {
   const rows = [...results].map(([{ name }, samples]) => {
     const memory = [...samples.values()].flat().map(({ memoryMib }) => memoryMib);
     return [name, Math.max(...memory).toFixed(0)];
   });
-  return `\n### memory after all of it\n\n${toTable(['contender', 'RSS, MiB'], rows)}`;
+  return `\n### highest memory after a workload\n\n${toTable(['contender', 'RSS, MiB'], rows)}`;
 }
 
 /** A table for each workload, with a row for each contender. */

@@ -146,7 +146,7 @@ const CHANGES: Fault[] = [
     name: 'a subscription after an expired cursor silently skips the missed changes',
     file: 'src/gateway/changes/change-log.ts',
     text: "if (!position) throw new GatewayError('CURSOR_EXPIRED');",
-    replacement: 'if (!place) return { transaction: 0n, id: 0n };',
+    replacement: 'if (!position) return START;',
     test: ['test/store/both/changes.test.ts', 'makes the cursors of deleted changes expire'],
   },
   {

@@ -72,7 +72,7 @@ const common = (target: string): Case[] => [
   [414, 'URI_TOO_LONG', () => get(`${target}?${'x'.repeat(8000)}`)],
   [421, 'MISDIRECTED_REQUEST', () => get(target, { Host: 'rebound.example' })],
   [431, 'HEADERS_TOO_LARGE', () => get(target, { X: 'x'.repeat(20_000) })],
-  // internal_error and too_many_connections
+  // The SQLSTATEs are internal_error and too_many_connections.
   [500, 'INTERNAL_SERVER_ERROR', () => fail(target, 'XX000')],
   [503, 'SERVICE_UNAVAILABLE', () => fail(target, '53300')],
 ];
@@ -127,7 +127,7 @@ describe('the test helper that compares responses with the OpenAPI document', ()
   it.each<[string, string[], unknown, RegExp]>([
     ['the status', [...RESPONSES, '200'], undefined, /200 is not declared/],
     ['the body', NAME, 'integer', /breaks #\/components\/schemas\/Pet/],
-    ['the Content-Type', [...RESPONSES, '200', 'content'], undefined, /another Content-Type/],
+    ['the Content-Type', [...RESPONSES, '200', 'content'], undefined, /an undeclared Content-Type/],
     ['the headers', [...RESPONSES, '200', 'headers'], {}, /headers that are not declared/],
   ])('detects a difference in %s', async (_what, path, value, message) => {
     const check = createCheck(plant(document, path, value))('GET', '/pets/1');

@@ -36,7 +36,7 @@ const samples = [
 
 describe('a published sample', () => {
   it.each(samples)('uses no deprecated field: %s', (_where, text) => {
-    expect(deprecatedIn(text), 'use what its deprecation names in its place').toEqual([]);
+    expect(deprecatedIn(text), 'use the replacement that the deprecation reason names').toEqual([]);
   });
 
   it('fails the check if it uses a deprecated field', () => {

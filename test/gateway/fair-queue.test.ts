@@ -80,7 +80,7 @@ describe('a fair queue', () => {
     await expect(waiting).rejects.toMatchObject(REJECTION);
     end();
     await running;
-    // While it yields, the queue rejects this task too.
+    // While the queue yields, it rejects this task too.
     const next = () => enqueue('c', () => 'next').catch(() => 'rejected');
     await expect.poll(next).toBe('next');
     expect(hasRun).toBe(false);

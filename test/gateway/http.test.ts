@@ -157,7 +157,7 @@ describe('a request body larger than 1 MB', () => {
   });
 });
 
-/** Sends the headers of a POST, then its body after a response, and returns all responses. */
+/** Sends the headers of a POST, then its body after 100 (Continue), and returns all responses. */
 const postLater = (head: string, length = BODY.length): Promise<string> =>
   new Promise((resolve) => {
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
@@ -186,7 +186,7 @@ describe('a request with Expect: 100-continue', () => {
 
   it.each([
     ['is too large', `/graphql ${HOST}${AS_JSON}`, 413, 1_000_001],
-    ['has another media type', `/graphql ${HOST}`, 415],
+    ['has no Content-Type', `/graphql ${HOST}`, 415],
     ['has an unknown path', `/nowhere ${HOST}`, 404],
     ['is for another host', '/graphql HTTP/1.1\r\nHost: evil.example', 421],
     ['does not accept JSON', `/graphql ${HOST}${AS_JSON}\r\nAccept: image/png`, 406],
@@ -277,7 +277,7 @@ describe('the Content-Type of a response', () => {
     ['x/y, text/html, */*;q=0.1', JSON_TYPE],
     ['', JSON_TYPE],
     [`${GRAPHQL_TYPE};charset="utf-8" ; q=0.5, ${JSON_TYPE};v=1;q=0.4`, GRAPHQL_TYPE],
-    // As Apollo Client 3 and 4, urql and Relay send it.
+    // The next three are sent by Apollo Client 3 and 4, urql and Relay.
     [`${GRAPHQL_TYPE},${JSON_TYPE};q=0.9`, GRAPHQL_TYPE],
     [`${JSON_TYPE}, multipart/mixed`, JSON_TYPE],
     [

@@ -20,7 +20,7 @@ const spreading = (places: number): string =>
 const deep = 'category { pets { nodes { category { pets { nodes { id name } } } } } }';
 const repeated = repeat(60, () => deep);
 
-/** Documents whose fields make more than 10,000 pairs that validation compares. */
+/** Documents with more than 10,000 pairs of fields that validation compares. */
 const TOO_MANY_PAIRS: [what: string, query: string][] = [
   ['too many repeats of an object and of the fields in it', `{ pet(id: 1) { ${repeated} } }`],
   [
@@ -37,7 +37,7 @@ const TOO_MANY_PAIRS: [what: string, query: string][] = [
   ],
 ];
 
-/** The limits of a document: the maximum, its unit, and a function that writes a document with that many. */
+/** The limits of a document: the maximum, its unit, and a function that writes a document with a number of them. */
 const LIMITED: [max: number, what: string, toQuery: (count: number) => string][] = [
   [100, 'aliases', (count) => `{ pet(id: 1) { ${repeat(count, (index) => `a${index}: id`)} } }`],
   [

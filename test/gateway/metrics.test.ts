@@ -253,7 +253,7 @@ const batchesOf = (samples: Sample[], loader: string, part: 'sum' | 'count') =>
   sumOf(samples, `dataloader_batch_size_${part}`, { loader });
 
 describe('the metric for batch sizes', () => {
-  it('has the label `loader`, and counts one batch for all fields of a request', async () => {
+  it('has the label `loader`, and counts one batch of each loader for all fields of a request', async () => {
     const categoryId = await makeCategory(gateway);
     const ids = [await makePet(gateway, { categoryId }), await makePet(gateway, { categoryId })];
     const before = await readMetrics(gateway);
@@ -392,7 +392,7 @@ describe('the metrics of a gateway', () => {
   });
 });
 
-it("the metrics time SQL statements, including Prisma's, and time heavy statements separately", async () => {
+it('the metrics time each SQL statement, and time heavy statements separately', async () => {
   const id = await makePet(gateway);
   const { light = 0, heavy = 0 } = await valuesOf(STATEMENTS, 'load');
   await gateway.data(`{ pet(id: ${id}) { name } }`);

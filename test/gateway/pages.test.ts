@@ -175,7 +175,7 @@ describe('the start page', () => {
     [{ ...AUTH_BY_SECRET, AUTH_READ: 'open' }, true],
     [{ DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: 'trusted.json' }, false],
   ])(
-    'shows the latest changes only if they are readable without a token: $0',
+    'shows the latest changes only if reading them requires neither a token nor a trusted document: $0',
     (environment, isShown) => {
       const html = home(environment);
       expect([html.includes('id="changes"'), html.includes('live.js')]).toEqual([isShown, isShown]);

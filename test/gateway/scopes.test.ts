@@ -145,7 +145,7 @@ describe('a mutation', () => {
     expect((await post(open, query)).data[name]).toMatchObject({ code });
   });
 
-  it('is executed if its scope is granted, even if the operation has another mutation, whose scope is not granted', async () => {
+  it('is executed if its scope is granted, even if the scope of another mutation in the operation is not', async () => {
     const query = `mutation {
       first: updateInventory(petId: "${petId}", input: { quantity: 40 }) { ... on InventoryItem { quantity } }
       second: deletePet(id: "${petId}") { ... on Error { code } } }`;

@@ -116,7 +116,7 @@ describe('responses to slow clients', () => {
   it('start one at a time per connection, and are dropped when the connection closes', async () => {
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1').pause();
     const orders = 'GET /store/orders HTTP/1.1\r\nHost: localhost\r\n\r\n';
-    // More than the kernel buffers, and less than MAX_UNSENT_BYTES, which would close the connection.
+    // More than the kernel buffers, and less than MAX_UNSENT_BYTES, beyond which the gateway would close the connection.
     socket.write(BUNDLE.repeat(10) + orders.repeat(100));
     await expect.poll(countActive).toBe(1);
     // The kernel buffers the first responses.

@@ -51,7 +51,7 @@ const withCode = (code: string, message: RegExp): object => ({
 });
 
 describe('the budget for subscriptions', () => {
-  it('rejects a subscription if one result could cost more than 5,000, whatever MAX_COST is', async () => {
+  it('rejects a subscription if one result could cost more than 5,000, even if MAX_COST is higher', async () => {
     const stream = await open(gateway, costly('k').replace('a0: id', 'a0: id b0: id c0: id'));
     expect(await stream.rest()).toMatchObject([
       {
@@ -98,7 +98,7 @@ describe('the budget for subscriptions', () => {
     expect(byProcess.loggedErrors).toEqual([]);
   });
 
-  it('lets all callers without a token at one address use at most half of the total', async () => {
+  it('lets all callers without a token at one address together use at most half of the total', async () => {
     await open(byProcess, costly('a'));
     const second = await open(byProcess, costly('b'));
     expect(await second.rest()).toMatchObject([withCode('TOO_MANY_STREAMS', /the limit is 5000/)]);
@@ -116,7 +116,7 @@ describe('the budget for subscriptions', () => {
 });
 
 describe('the results of a caller with many costly subscriptions', () => {
-  it('delay neither cheap nor costly subscriptions of another caller', async () => {
+  it('take turns with the results of another caller, cheap or costly', async () => {
     const COUNT = 8;
     const guarded = await startGateway(AUTH_BY_SECRET, openThatOf(gateway));
     const [ann, bob] = [await caller('ann'), await caller('bob')];

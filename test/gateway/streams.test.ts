@@ -88,7 +88,7 @@ describe('Server-Sent Events', () => {
     expect(await countStreams(gateway)).toBe(0);
   });
 
-  it('are counted as streams in the metrics, with the code none if no error closed them', async () => {
+  it('are counted as streams in the metrics, with the code `none` if no error closed them', async () => {
     const ended = async (code: string): Promise<number> =>
       sumOf(await readMetrics(gateway), 'streams_total', { code });
     const before = await ended('none');
@@ -279,7 +279,7 @@ describe('an open stream', () => {
       });
       await Promise.all(sockets);
     }
-    // The gateway has started and closed every stream it received.
+    // Every stream that the gateway has started is closed.
     expect(await gateway.data('{ __typename }')).toEqual({ __typename: 'Query' });
     await expect.poll(() => countStreams(gateway), WAIT).toBe(0);
   });

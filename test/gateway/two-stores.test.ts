@@ -40,7 +40,7 @@ const readsAfter = (fields: string): boolean =>
     operationIn(`mutation { sellBook(id: "1") { ... on Book { ${fields} } } }`),
   ).reads;
 
-describe('a string field of another store', () => {
+describe('a string field of a second store', () => {
   it('has the cost and the maximum size that its column implies', () => {
     const operation = operationIn('{ books(first: 1) { nodes { summary } } }');
     const { bytes } = estimate(bookshop.schema, operation, {});
@@ -55,7 +55,7 @@ describe('a string field of another store', () => {
   });
 });
 
-describe('a mutation of another store', () => {
+describe('a mutation of a second store', () => {
   it.each(['byline', 'author { name }', 'author { books { totalCount } }'])(
     'requires the read scope to return another row: %s',
     (fields) => expect(readsAfter(fields)).toBe(true),

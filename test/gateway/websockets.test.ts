@@ -75,7 +75,7 @@ describe('a graphql-transport-ws client', () => {
     }
   });
 
-  it('is disconnected and told the reason if its token is invalid', async () => {
+  it('is disconnected and told the reason if its token is missing or invalid', async () => {
     for (const [payload, reason] of [
       [undefined, 'A token is required. Send the header Authorization: Bearer <token>.'],
       [{ authorization: 7 }, 'A token is required. Send the header Authorization: Bearer <token>.'],
@@ -144,7 +144,7 @@ describe('a WebSocket handshake', () => {
     socket.destroy();
   });
 
-  it('is accepted up to MAX_STREAMS', async () => {
+  it('is rejected with status 503 beyond MAX_STREAMS, until another WebSocket closes', async () => {
     const opened = [await openSocket(small), await openSocket(small)];
     const answer = await requestRaw(small, 'GET', '/graphql', HANDSHAKE);
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
@@ -258,7 +258,7 @@ describe('an open WebSocket', () => {
     for (const { closed } of [busy, idle, silent]) {
       expect(await closed).toEqual({ code: 1001, reason: 'The gateway is shutting down.' });
     }
-    // An open connection cannot become a WebSocket.
+    // During the shutdown, an open connection cannot become a WebSocket.
     expect(await exchange(late, handshake())).toMatch(/^HTTP\/1\.1 503 /);
     late.destroy();
     await stopped;

@@ -35,7 +35,7 @@ const TARGET_PARTS =
   '/ pets graphql store orders ? & = % %2f .. 1 query limit {__typename} assets # ;'.split(' ');
 const HEADERS = 'Accept If-None-Match Host Origin Content-Type Expect Range TE'.split(' ');
 
-/** Requests of HTTP/1.1 with any target and headers, as text. */
+/** HTTP/1.1 requests with any target and headers, as text. */
 export const arbitraryRequests = tuple(
   array(oneof(constantFrom(...TARGET_PARTS), string({ unit: 'grapheme-ascii', maxLength: 5 })), {
     maxLength: 12,

@@ -20,12 +20,12 @@ export async function findGraphqlBreaks(released: string, current: string): Prom
         : level === CriticalityLevel.Breaking,
     )
     .map(({ path = 'schema' }) => path)
-    // Directives of a member do not break callers.
+    // A change to a directive of a member does not break callers.
     .filter((path) => !path.includes('.@'));
   return [...new Set(paths)];
 }
 
-/** Returns an OpenAPI document without its descriptions, but with properties that are named like one. */
+/** Returns an OpenAPI document without descriptions, examples and extensions. A property named `title` is kept. */
 const withoutTexts = (document: object): unknown =>
   JSON.parse(
     JSON.stringify(document, (key, value) => {
@@ -34,6 +34,6 @@ const withoutTexts = (document: object): unknown =>
     }),
   );
 
-/** Returns `REST` if the current OpenAPI document differs from the released one. */
+/** Returns `REST` if the current OpenAPI document differs from the released one in more than descriptions. */
 export const findRestChanges = (released: object, current: object): string[] =>
   isDeepStrictEqual(withoutTexts(released), withoutTexts(current)) ? [] : ['REST'];

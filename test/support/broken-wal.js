@@ -1,4 +1,4 @@
-// Preloaded into a program, this makes writes to PostgreSQL's write-ahead log fail, as on a broken disk, while the file
+// Preloaded into a program, this makes writes to PGlite's write-ahead log fail, as on a broken disk, while the file
 // that WAL_FAULT names exists. The file contains the error's code.
 import fs from 'node:fs';
 

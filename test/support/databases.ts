@@ -122,8 +122,8 @@ export const openRaw = (): Promise<RawDatabase> =>
   (kind ?? inject('databases')[0]) === 'PGlite' ? openRawPglite() : openRawPostgres();
 
 /**
- * Opens a copy of the empty database for a gateway; closing the database removes the copy. It is the first database of
- * the current Vitest project or, inside `describeOnDatabases`, the database under test.
+ * Opens a copy of the empty database for a gateway; closing the database removes the copy. The copy is on the first
+ * database of the current Vitest project or, inside `describeOnDatabases`, on the database under test.
  */
 export const openCopy = async (config: Config, log: Log): Promise<TestDatabase> =>
   (await openRaw()).open(config, log);
@@ -142,7 +142,7 @@ export interface ProgramStore {
   readonly environment: Readonly<Record<string, string>>;
   /** Its URL; empty if it is a folder. */
   readonly url: string;
-  /** Migrates the store and runs SQL. Meanwhile, no program may use its folder. */
+  /** Runs SQL. If the store is a folder, migrates it first; no program may use the folder at the same time. */
   run(sql: string): Promise<unknown>;
 }
 

@@ -67,7 +67,7 @@ export function resolve<Value>({ components }: OpenApi, value: Referenced<Value>
 const GENERAL =
   /^(date|connection|keep-alive|content-(length|type|encoding)|transfer-encoding|vary|x-content-type-options|access-control-.+)$/;
 
-// Compiling the schemas takes long, and most gateways have the same document.
+// Compiling the schemas is slow, and most gateways have the same document.
 const checks = new Map<string, CheckOf>();
 
 /** Creates a check that each response is one of those that a document declares. */
@@ -120,12 +120,12 @@ function compileCheck(document: OpenApi): CheckOf {
     const operation = operations.find(({ pattern }) => pattern.test(path));
     if (!operation || (method !== 'GET' && method !== 'HEAD')) return undefined;
     return ({ status, headers, body }) => {
-      const what = `${method} ${target.slice(0, 100)}: the answer ${status}`;
+      const what = `${method} ${target.slice(0, 100)}: the response ${status}`;
       const referenced = operation.responses[status];
       if (!referenced) throw new Error(`${what} is not declared`);
       const declared = resolve(document, referenced);
       const [type] = (headers.get('content-type') ?? '').split(';');
-      expect(type, `${what} has another Content-Type`).toBe(
+      expect(type, `${what} has an undeclared Content-Type`).toBe(
         declared.content ? 'application/json' : '',
       );
       checkHeaders(what, declared, headers);

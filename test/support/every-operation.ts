@@ -26,7 +26,7 @@ const KEYED = [
   'adjustInventories(input: [{ petId: "1", by: -2 }, { petId: "2", by: 2 }]',
 ].flatMap((call, index) => {
   const key = `idempotencyKey: "${index}${'k'.repeat(254)}"`;
-  // Sent without a key, with a key, again with the key, and with a conflict.
+  // Each call is sent without a key, with a key, and again with that key. Then another call with the key conflicts.
   const conflict = `createCategory(input: { name: "Dogs" }, ${key})`;
   return [`${call})`, `${call}, ${key})`, `${call}, ${key})`, conflict];
 });
@@ -54,7 +54,7 @@ const LATER_WRITES = ['1', '2', '3', '99'].flatMap((id) => [
   `deleteCategory(id: "${id}")`,
   `deletePet(id: "${id}")`,
 ]);
-// Cursors of the first writes, which generated queries cannot have.
+// Operations with a cursor of the first writes, which generated queries cannot have.
 const READS = [
   '{ changes(filter: { types: [CATEGORY, PET, INVENTORY_ITEM, ORDER] }, first: 2, after: "$cursor") { totalCount nodes { kind } } }',
   '{ changes(last: 2, before: "$cursor") { nodes { kind } } }',
@@ -79,7 +79,7 @@ function namesOf(schema: GraphQLSchema): string[] {
   ];
 }
 
-/** Returns generated queries: with every filter and order, by their seed. */
+/** Generates queries, always the same ones because of the seed. Together, they use every filter and order. */
 const queriesOn = (schema: GraphQLSchema) =>
   sample(operationsOn(schema, OperationTypeNode.QUERY, 4, TAME), { numRuns: 300, seed: 1 });
 

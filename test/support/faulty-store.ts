@@ -27,7 +27,7 @@ const withFailures = ({ query, write }: Session): Session => ({
   },
 });
 
-/** Opens a database whose statements fail for the values `fails` and `busy`. */
+/** Opens a database whose statements fail for values that contain `fails` or `busy`. */
 export async function openFaulty(...args: Parameters<typeof openCopy>): Promise<Database> {
   const db = await openCopy(...args);
   return {
@@ -39,11 +39,11 @@ export async function openFaulty(...args: Parameters<typeof openCopy>): Promise<
 
 const TABLES = ['categories', 'pets', 'inventory_items', 'orders'] as const;
 
-/** A store that can be put back to its first state. */
+/** A store that can be restored to its first state. */
 export interface FilledStore {
   /** Restores the rows and returns all rows that existed. */
   readonly putBack: () => Promise<unknown>;
-  /** Removes referenced rows, as an operator may. */
+  /** Makes some rows refer to missing rows, as if an operator had deleted the referenced rows. */
   readonly removeRows: () => Promise<void>;
   /**
    * Gives some rows values that can't be sent, as a later release may. If such a value and a promise fail

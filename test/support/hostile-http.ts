@@ -1,4 +1,4 @@
-/** A request without Host and Connection. */
+/** A request without its Host and Connection headers. */
 export interface HostileRequest {
   readonly method: string;
   readonly target: string;

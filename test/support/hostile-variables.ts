@@ -1,4 +1,4 @@
-/** Values that are wrong nearly everywhere, as JSON text, which can contain values that JavaScript cannot. */
+/** Values that are wrong nearly everywhere, as JSON text, because JavaScript cannot represent some of them. */
 export const HOSTILE_VALUES: readonly string[] = [
   'null',
   '-0',

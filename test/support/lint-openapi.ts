@@ -6,7 +6,7 @@ export async function lintOpenApi(text: string): Promise<string[]> {
     extends: ['recommended-strict'],
     rules: {
       'operation-tag-defined': 'error',
-      // The document has all resources of the specification, including those that only GraphQL returns.
+      // The document has all resources of the specification, including those that only GraphQL uses.
       'no-unused-components': 'off',
     },
   });

@@ -6,7 +6,7 @@ import type { Gateway } from './gateway.ts';
 
 const { schema } = petStore;
 
-/** Sends a mutation with its arguments as variables; returns fields of its result, and the code of an error. */
+/** Sends a mutation with its arguments as variables; returns fields of its result, or the code of an error. */
 export async function mutate(
   gateway: Gateway,
   name: string,
@@ -24,7 +24,7 @@ export async function mutate(
   return changed;
 }
 
-/** Inserts rows of a table; their keys are the names of its columns. */
+/** Inserts rows into a table; the keys of a row are the names of the columns. */
 export const insertRows = (
   db: Session,
   table: string,

@@ -47,7 +47,7 @@ export async function usedMb(program: Program): Promise<number> {
   return sumOf(await readMetrics(program), 'nodejs_heap_size_used_bytes') / 1e6;
 }
 
-/** Returns how much memory a program uses that only a major collection can free, in bytes. */
+/** Returns how many bytes of a program's memory only a major collection could free. */
 export async function oldBytes(program: Program): Promise<number> {
   const answer = await askBySignal(program, 'SIGWINCH', OLD_SPACE);
   return Number(OLD_SPACE.exec(answer)?.[1]);

@@ -23,7 +23,7 @@ export function parseMetrics(text: string): Sample[] {
 
 export async function readMetrics({ url }: { url: string }): Promise<Sample[]> {
   const response = await fetch(`${url}/metrics`);
-  if (response.status !== 200) throw new Error(`/metrics answers ${response.status}.`);
+  if (response.status !== 200) throw new Error(`/metrics responds with ${response.status}.`);
   return parseMetrics(await response.text());
 }
 

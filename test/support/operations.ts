@@ -42,13 +42,13 @@ export interface Operation {
   operationName?: string;
 }
 
-/** A value without variables, as a document and as JSON write it. */
+/** A value without variables, both as a GraphQL literal and as JSON. */
 interface Constant {
   literal: string;
   json: unknown;
 }
 
-/** The parts of a document besides its selections, while it is written. */
+/** The parts of a document besides its selections, while the document is written. */
 class Draft {
   readonly variables = new Map<string, { name: string; declared: string; json: unknown }>();
   readonly fragments: { name: string; on: GraphQLCompositeType; text: string }[] = [];

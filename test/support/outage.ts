@@ -2,10 +2,10 @@ import { GatewayError } from '../../src/gateway/contract/gateway-error.ts';
 import { openCopy } from './databases.ts';
 import type { OpenDatabase } from './gateway.ts';
 
-/** Whether the next statement fails. */
+/** Whether a statement fails. */
 type Fails = (isRead: boolean) => boolean;
 
-/** A database that can fail right after a write. */
+/** A database that can fail, for example right after a write. */
 export interface Outage {
   readonly open: OpenDatabase;
   /** Runs a function while the statements that meet a condition fail: by default reads, but not writes. */

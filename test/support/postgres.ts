@@ -38,7 +38,7 @@ const INITDB_FLAGS = [
   '--auth=password',
   '--encoding=UTF8',
   '--no-sync',
-  // Tests connect thousands of times; hashing the password 4096 times takes a quarter of that time.
+  // Tests connect thousands of times. Hashing the password 4096 times would take a quarter of that time.
   '--set=scram_iterations=1',
 ];
 const LOCALE_FLAGS = ['--locale=C.UTF-8', '--lc-messages=C'];
@@ -56,7 +56,7 @@ export async function createCluster(folder: string, programs: PostgresPrograms):
   return dataFolder;
 }
 
-/** A PostgreSQL server that is not started, with its data in a folder. */
+/** A PostgreSQL server with its data in a folder. It does not run until start() is called. */
 export class PostgresServer {
   readonly port: number;
   /** The URL of its database `postgres`. */
@@ -149,7 +149,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<O
 /** Runs SQL on a new connection and returns the rows of the last statement. */
 export async function runSql(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: url });
-  // If the server dies meanwhile, the statement fails too, which is enough.
+  // If the server dies during the statement, the statement fails too, which is enough.
   client.on('error', () => {});
   await client.connect();
   try {
@@ -186,7 +186,7 @@ const nameOf = (url: string): string => new URL(url).pathname.slice(1);
 /** Creates a database, as a copy of `template` if it is given, and returns its URL. */
 export async function createDatabaseOn(server: string, template?: string): Promise<string> {
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  // Copying the files takes half the time of writing their pages to the log.
+  // Copying the files takes half the time of writing their pages to the write-ahead log.
   const copied = template
     ? ` template ${nameOf(template)} strategy file_copy`
     : ` encoding 'UTF8' template template0`;

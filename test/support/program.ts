@@ -27,7 +27,7 @@ export interface Program {
 
 const LISTENING = /^Listening on (\S+)$/;
 // V8 compiles WebAssembly a second time, better optimized, in the background. For programs that run for a few seconds,
-// that takes more CPU time than it saves: half of the startup on PGlite.
+// that takes more CPU time than it saves: half of the CPU time of a start on PGlite.
 export const V8_FLAGS: readonly string[] = ['--liftoff-only'];
 
 const running = new Map<ChildProcess, Promise<End>>();
@@ -54,14 +54,14 @@ function readLines(stream: Readable, onLine: (line: string) => void): void {
 const toEntry = (line: string): LogEntry | undefined =>
   line.startsWith('{') ? (JSON.parse(line) as LogEntry) : undefined;
 
-/** The built programs, and the second store's. */
+/** The built programs, and the program of the second store. */
 const PROGRAMS = {
   main: ['dist/main.js'],
   migrate: ['dist/migrate.js'],
   bookshop: ['--import', 'tsx', 'test/gateway/bookshop/main.ts'],
 };
 
-/** Starts a program as an operator does, without waiting for it; `output` is a file for its log. */
+/** Starts a program as an operator does, without waiting for it; `output` is the descriptor of a file for its log. */
 export function spawnProgram(
   name: keyof typeof PROGRAMS,
   environment: Readonly<Record<string, string | undefined>>,
@@ -139,7 +139,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Whether a gateway is ready: it listens and responds in time. */
+/** Whether a gateway reports within two seconds that it is ready. */
 export async function isReady(url: string): Promise<boolean> {
   try {
     return (await fetch(`${url}/ready`, { signal: AbortSignal.timeout(2000) })).ok;

