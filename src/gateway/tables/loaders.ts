@@ -27,8 +27,8 @@ export const SHARED = {
 } as const;
 
 /**
- * How many requests may share a compiled statement, or one that places orders. They wait for each other, and one
- * PostgreSQL process runs the statement.
+ * How many requests may share a compiled statement or a batched write. They wait for each other, and one PostgreSQL
+ * process runs the statement.
  */
 export const MAX_SHARED = 8;
 
