@@ -29,7 +29,7 @@ function project(name: string, { databases, timeout = 60_000, setups = [], ...re
         'test/support/databases-setup.ts',
         ...setups,
       ],
-      provide: { databases, isLong: name === 'long' || name === 'rest' },
+      provide: { databases, isLong: name === 'long' },
       // No test mocks a module, so all files of a worker can share what they import.
       isolate: false,
       // V8 would compile PGlite a second time, better optimized, which takes more CPU time than it saves. Threads for

@@ -8,7 +8,7 @@ import { ask, isReady, startProgram } from '../support/program.ts';
 
 const MIB = 2 ** 20;
 // Each write adds a megabyte to the tables and four to the write-ahead log.
-const WRITES = 400;
+const WRITES = 200;
 const MAX_LOG_MIB = 100;
 const MAX_GROWTH_MIB = 20;
 

@@ -7,7 +7,7 @@ import { useProgramStore } from '../support/databases.ts';
 import { ask, type Program, startProgram } from '../support/program.ts';
 import { repeat } from '../support/repeat.ts';
 
-const COUNTS = 45;
+const COUNTS = 20;
 
 // One connection, opened before the statements start.
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -17,7 +17,7 @@ let program: Program;
 beforeAll(async () => {
   const environment = { ...store.environment, SAMPLE_STORE: 'false' };
   await store.run(`insert into categories (name) values ('Cats');
-    insert into pets (name, category_id) select 'Luna', 1 from generate_series(1, 100000)`);
+    insert into pets (name, category_id) select 'Luna', 1 from generate_series(1, 30000)`);
   program = await startProgram(environment);
 });
 afterAll(() => agent.destroy());

@@ -7,7 +7,7 @@ import { rounds } from '../support/rounds.ts';
 
 const STOCK = 1_000_000;
 const CALLERS = 8;
-const KILLS = rounds(1, 10);
+const KILLS = rounds(1, 6);
 // The gateway is killed after a random number of orders between these bounds.
 const MIN_PLACED = 20;
 const MAX_PLACED = 60;

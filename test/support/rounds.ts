@@ -2,10 +2,10 @@ import { inject } from 'vitest';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Whether this is `npm run test:long`. */
+    /** Whether this is the project `long`. */
     isLong: boolean;
   }
 }
 
-/** Returns the first number in `npm test`, and the second in `npm run test:long`. */
+/** Returns the second number in the project `long`, and the first in the others. */
 export const rounds = (few: number, many: number): number => (inject('isLong') ? many : few);
