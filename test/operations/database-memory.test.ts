@@ -11,7 +11,7 @@ import { repeat } from '../support/repeat.ts';
 import { rounds } from '../support/rounds.ts';
 
 // From its third execution, a query may be compiled.
-const EXECUTIONS = rounds(5, 50);
+const EXECUTIONS = rounds(5, 15);
 const PETS = 100;
 
 const aliases = (count: number, field: string): string =>
