@@ -41,7 +41,7 @@ export interface Follower {
   readonly end: (error: Error) => void;
 }
 
-/** Called after each read that found changes: those that this release supports, and how many it does not support. */
+/** Called after each read that found changes, with the supported changes and the number of unsupported ones. */
 export type Observe = (changes: readonly Change[], unknown: number) => void;
 
 /**

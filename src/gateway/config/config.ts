@@ -88,7 +88,7 @@ function toConfig(variables: Variables) {
 
 const OF_TOKENS = ['AUTH_JWKS_URL', 'AUTH_SECRET', 'AUTH_ISSUER', 'AUTH_AUDIENCE'] as const;
 
-/** Returns the rules that involve several variables: each message, and whether its rule is broken. */
+/** Returns the rules that involve several variables: the message of each rule, and whether the rule is broken. */
 const rulesOf = (set: Variables): Record<string, boolean> => ({
   'WORKERS requires DATABASE_URL: the embedded database supports only one process':
     set.WORKERS > 1 && !set.DATABASE_URL,

@@ -4,7 +4,7 @@ import type { Sql } from 'sql-template-tag';
 import { type Recipient, RecipientGone } from './recipient.ts';
 
 /**
- * How PostgreSQL plans a statement: `once` for all values, or `each` time for the given values, which is faster if the
+ * How PostgreSQL plans a statement: `once` for all values, or `each` time for the given values, which pays off if the
  * number of rows depends on them.
  */
 export type Planning = 'once' | 'each';

@@ -71,7 +71,7 @@ function createHttpServer(
     .on('checkExpectation', listener)
     .on('checkContinue', (request, response) => {
       // A client that waits for 100 (Continue) is asked for its body when something reads the body. After a rejection,
-      // only node:http reads the body, to discard it, and the response has already been sent.
+      // only node:http reads the body, to discard it once the response has been sent.
       request.once('resume', () => {
         if (!response.headersSent) response.writeContinue();
       });

@@ -58,9 +58,9 @@ interface RunningServer {
 }
 
 /**
- * Shuts down a server. For `stopDelayMs`, /ready reports the shutdown, so that load balancers stop sending requests,
- * and each response closes its connection. After that, no connection is accepted, subscriptions end, and open requests
- * have `stopTimeoutMs` to complete before they are aborted. A connection on which nothing has arrived is closed after a
+ * Shuts down a server. For `stopDelayMs`, /ready reports the shutdown, so that load balancers stop sending requests;
+ * each response closes its connection. After that, no connection is accepted, subscriptions end, and open requests have
+ * `stopTimeoutMs` to complete before they are aborted. A connection on which nothing has arrived is closed after a
  * second.
  */
 export async function shutDown(
