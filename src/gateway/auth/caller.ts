@@ -7,13 +7,13 @@ import { Forbidden, Unauthenticated } from '../contract/gateway-error.ts';
 import { CLOCK_TOLERANCE_MS, createVerify } from './tokens.ts';
 
 export interface Caller {
-  /** The `sub` of the verified token; undefined without one. */
+  /** The `sub` of the verified token; undefined without a token. */
   readonly subject: string | undefined;
   /** The scopes of the token and those that need no token (AUTH_READ); `all` with AUTH=none. */
   readonly scopes: ReadonlySet<string> | 'all';
   /** Whether AUTH=jwt is set and the caller sent no token. */
   readonly isAnonymous?: boolean;
-  /** When that token stops being accepted, in milliseconds since 1970; undefined without one. */
+  /** When the token stops being accepted, in milliseconds since 1970; undefined without a token. */
   readonly expiresAt?: number;
 }
 

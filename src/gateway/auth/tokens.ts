@@ -19,7 +19,7 @@ const ASYMMETRIC = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA 
 /** How long a token is still accepted after it has expired. */
 export const CLOCK_TOLERANCE_MS = 5000;
 const KEYS_TIMEOUT_MS = 5000;
-// How long a removed key may still be trusted, and how long after a fetch an unknown key does not cause another one.
+// How long a removed key may still be trusted, and how long after a fetch the keys are not fetched for an unknown key.
 const KEYS_AGE_MS = 600_000;
 const KEYS_COOLDOWN_MS = 30_000;
 const KEYS_RETRY_MS = 1000;
@@ -51,8 +51,8 @@ const notVerifiable = (cause: unknown): GatewayError =>
   new GatewayError('SERVICE_UNAVAILABLE', NOT_VERIFIABLE, cause);
 
 /**
- * Creates a fetch function that fails if the last fetch began less than a second ago. Without this limit, every request
- * with a token, valid or not, would fetch the key set again while it can't be fetched, and log another error.
+ * Creates a fetch function that fails if the last fetch began less than a second ago. Without this limit, while the key
+ * set can't be fetched, each request whose token must be verified would try to fetch it, and log another error.
  */
 function createKeysFetch(): FetchImplementation {
   let lastAt = -Infinity;

@@ -11,9 +11,10 @@ import { type RowFilter, toCondition } from './row-filter.ts';
 const PAGE = 500;
 // The maximum number of changes of the requested types that one statement compares with a filter.
 const MAX_COMPARED = 5000;
-// How many statements may read old changes at the same time. The limit leaves connections for requests.
+// How many statements may read old changes at the same time: fewer than the default POOL_SIZE, to leave connections for
+// requests.
 const MAX_CATCHING_UP = 4;
-// If a caller's entry is evicted, that caller can read two pages at the same time.
+// The number of callers whose limits are kept. A caller whose limit is evicted can read two pages at the same time.
 const MAX_CALLERS = 1000;
 
 interface Request {

@@ -28,7 +28,7 @@ const PAGE = 500;
 // How many changes are kept in memory. Subscriptions that are further behind read the change log themselves.
 const MAX_RECENT = 1024;
 
-// How long a subscriber may stop reading while it is more than MAX_RECENT changes behind.
+// How long a subscriber that is more than MAX_RECENT changes behind may leave its next change unread.
 const MAX_STALL_MS = 3000;
 
 /** A subscription that follows the change log. */
@@ -41,12 +41,12 @@ export interface Follower {
   readonly end: (error: Error) => void;
 }
 
-/** Called after each read that found changes, with the changes that this release supports and the number of others. */
+/** Called after each read that found changes, with the supported changes and the number of unsupported ones. */
 export type Observe = (changes: readonly Change[], unknown: number) => void;
 
 /**
  * Reads the change log while there are followers, which all share each read. After a failure, it resumes where it
- * stopped.
+ * stopped, unless the last change that it read has been lost.
  */
 export class ChangeLogReader {
   readonly followers = new Set<Follower>();
@@ -72,9 +72,9 @@ export class ChangeLogReader {
     this.#observe = observe;
   }
 
-  /** Ends the pause between two reads: the current pause or, during a read, the next pause. */
+  /** Ends the current pause between two reads or, if there is none, the next one. */
   readonly wake = (): void => {
-    // Each call of abort() creates an exception.
+    // Each call of abort() creates an exception, even if the signal is already aborted.
     if (!this.#ringing.signal.aborted) this.#ringing.abort();
   };
 
@@ -93,7 +93,7 @@ export class ChangeLogReader {
     );
   }
 
-  /** Resolves after the next read, even if it found no change. */
+  /** Resolves after the next read, even if the read fails or finds no change. */
   readonly next = (): Promise<void> => new Promise((resolve) => this.#waiting.push(resolve));
 
   async #run(): Promise<void> {

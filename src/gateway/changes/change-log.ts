@@ -64,8 +64,8 @@ export const knownOf = (types: readonly string[]): Known => ({
 });
 
 /**
- * The part of the change log before the oldest open transaction. Without a filter, it includes types and kinds that
- * only a later release supports. Every filter leaves them out.
+ * The part of the change log before the oldest open transaction. Without a filter, it includes changes that only a
+ * later release supports. Every filter leaves those out.
  */
 const listingOf = ({ condition }: Known): Listing<Change> => ({
   table: {

@@ -37,7 +37,7 @@ export interface ChangeFeed {
    * @throws InvalidCursor, GatewayError with CURSOR_EXPIRED
    */
   readonly subscribe: (subscription: Subscription) => Promise<AsyncIterableIterator<Change>>;
-  /** Wakes this process's reader after a write, and notifies other gateways where notifications are supported. */
+  /** Wakes this process's reader after a write, and notifies other processes if the database connection allows it. */
   readonly publishWrite: () => void;
 }
 
@@ -61,7 +61,7 @@ interface Source {
  *                          v                    │
  *                        waiting for the next read
  *
- * In each state, the subscription ends with CURSOR_EXPIRED if its next changes are no longer kept, with SLOW_SUBSCRIBER
+ * In any state, the subscription ends with CURSOR_EXPIRED if its next changes are no longer kept, with SLOW_SUBSCRIBER
  * if it is more than 1,024 changes behind and takes none for three seconds, or with the reason of its signal: its token
  * has expired, or the gateway is shutting down.
  */

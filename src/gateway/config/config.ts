@@ -7,7 +7,7 @@ import { Variables } from './variables.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Returns undefined if callers need no token. */
+/** Returns undefined with AUTH=none, and for a configuration that is rejected because a setting is missing. */
 function toAuth(variables: Variables) {
   const { AUTH, AUTH_ISSUER: issuer, AUTH_AUDIENCE: audience } = variables;
   const key = variables.AUTH_JWKS_URL ?? variables.AUTH_SECRET;
@@ -88,7 +88,7 @@ function toConfig(variables: Variables) {
 
 const OF_TOKENS = ['AUTH_JWKS_URL', 'AUTH_SECRET', 'AUTH_ISSUER', 'AUTH_AUDIENCE'] as const;
 
-/** Returns the rules that involve several variables: each message, and whether its rule is broken. */
+/** Returns the rules that involve several variables: the message of each rule, and whether the rule is broken. */
 const rulesOf = (set: Variables): Record<string, boolean> => ({
   'WORKERS requires DATABASE_URL: the embedded database supports only one process':
     set.WORKERS > 1 && !set.DATABASE_URL,
@@ -124,7 +124,7 @@ export type Limits = Config['limits'];
 
 export type Auth = NonNullable<Config['auth']>;
 
-/** Settings of earlier releases, and their current names. */
+/** The names of settings in earlier releases, and their current names. */
 const RENAMED: Readonly<Record<string, string>> = {
   ANSWER_TIMEOUT_MS: 'RESPONSE_TIMEOUT_MS',
   MAX_ANSWER_BYTES: 'MAX_RESPONSE_BYTES',

@@ -21,7 +21,8 @@ export const ERRORS = {
   DOCUMENT_TOO_LARGE: {
     status: 400,
     description:
-      'The document exceeds a limit, such as its length or its depth. The message names the limit.',
+      'The document is too large, for example too long or too deeply nested. The message says what ' +
+      'is too large.',
   },
   QUERY_TOO_COSTLY: { status: 400, description: 'The cost of the operation exceeds the limit.' },
   RESPONSE_TOO_LARGE: { status: 400, description: 'The response would be larger than the limit.' },

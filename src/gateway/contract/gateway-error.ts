@@ -83,8 +83,8 @@ export interface ErrorType<Args extends readonly unknown[] = any[], Fields = obj
 }
 
 /**
- * Creates the error class for a store's code, for example BookNotFound for BOOK_NOT_FOUND. `describe` returns the
- * error's message and additional fields from the constructor's arguments.
+ * Creates the error class for a store's code, for example BookNotFound for BOOK_NOT_FOUND. `describe` receives the
+ * constructor's arguments, and returns the error's message and additional fields.
  */
 export function errorOf<
   Args extends readonly unknown[],

@@ -8,10 +8,10 @@ import {
   type IssueCode,
 } from './gateway-error.ts';
 
-/** The maximum number of rows on a page, and of values in a list or object in the input. */
+/** The maximum number of rows on a page, and of values in a list or object in the input, except in a list of lines. */
 export const MAX_LIST_SIZE = 100;
 
-/** The maximum number of lines in one mutation: the objects in its list `input`, passed in a variable. */
+/** The maximum number of lines, the objects in a mutation's list `input`, if the list is passed in a variable. */
 export const MAX_LINES = 1000;
 
 const MAX_ID = 9_223_372_036_854_775_807n;

@@ -27,9 +27,9 @@ const LOST_MESSAGE =
   /^(Query read timeout|Connection terminated|Client has encountered a connection error)/;
 const TIMEOUT_MESSAGE = /^timeout e/;
 
-// Invalid values, conflicts and limits: after these errors, only the statement has failed. After any other error, the
-// connection may be unusable, for example because a migration invalidated a cached plan, or because the server has
-// become read-only.
+// Invalid values, conflicts and limits: these errors leave the connection usable. After any other error, the connection
+// may be unusable, for example because a migration invalidated a cached plan, or because the server has become
+// read-only.
 const STATEMENT_SQLSTATE = /^(2[23]...|40...|53[124]00|55P03|57014|P0...)$/;
 
 /** Returns the SQLSTATE of an error from pg or PGlite, or the system's error code; empty if it has neither. */
@@ -139,8 +139,8 @@ export const isServerFault = (error: unknown): boolean =>
   mayLag(error);
 
 /**
- * Whether an error means that the server accepts only reads, because it is a replica or a demoted primary. Nothing was
- * written.
+ * Whether an error means that the server accepts only reads, for example because it is a replica or a demoted primary.
+ * Nothing was written.
  */
 export const isReadOnlyServer = (error: unknown): boolean => codeOf(error) === '25006';
 

@@ -66,7 +66,11 @@ export function createDatabaseMetrics(ping: () => Promise<Readiness>, poolUse?: 
       },
     });
   };
-  addGauge('database_up', 'Whether the database responds within two seconds.', () => true);
+  addGauge(
+    'database_up',
+    'Whether the database responds; PostgreSQL has two seconds to respond.',
+    () => true,
+  );
   addGauge('database_writable', 'Whether the database accepts writes.', ({ writes }) => writes);
   return {
     registry,

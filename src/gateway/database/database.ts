@@ -28,7 +28,7 @@ export interface Driver {
   readonly description: string;
   /** Whether PostgreSQL caches the plan of a statement with `planning: 'once'`. */
   readonly keepsPlans: boolean;
-  /** How many bytes of JSON one statement may produce per request. */
+  /** How many bytes of JSON a statement may produce for one request. */
   readonly maxJsonBytes: number;
   /** How many heavy statements may run at the same time, so that light statements find a free connection. */
   readonly maxHeavy: number;
@@ -38,7 +38,7 @@ export interface Driver {
   readonly reportServers?: (registry: Registry) => void;
   /** Notifications between gateways, if the connection supports them. */
   readonly notifications?: Notifications | undefined;
-  /** Rejects if the database does not respond; a PostgreSQL server has two seconds. Uses no pooled connection. */
+  /** Rejects if the database does not respond; PostgreSQL has two seconds to respond. Uses no pooled connection. */
   readonly ping: () => Promise<Readiness>;
   readonly disconnect: () => Promise<void>;
 }

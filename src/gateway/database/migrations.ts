@@ -13,7 +13,7 @@ export type RunSql = (text: string, values?: unknown[]) => Promise<Record<string
 /** The database can't be migrated, or lacks something that a migration must add. The message says what is wrong. */
 export class MigrationError extends Error {}
 
-// Prisma Migrate's table, so that `prisma migrate deploy` can be used instead.
+// Prisma Migrate's table, so that `prisma migrate deploy` can apply the migrations instead.
 const TABLE = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
   "id" VARCHAR(36) PRIMARY KEY NOT NULL,
   "checksum" VARCHAR(64) NOT NULL,
@@ -52,7 +52,7 @@ async function readApplied(runSql: RunSql): Promise<Record<string, unknown>[]> {
 }
 
 /**
- * Returns the migrations that have not been applied. A later release may have applied more than these files.
+ * Returns the migrations that have not been applied. A later release may have applied more than are in the folder.
  * @throws MigrationError if an applied migration is incomplete, was changed, or is unknown and not from a later release
  */
 async function readPending(folder: URL, runSql: RunSql): Promise<Migration[]> {

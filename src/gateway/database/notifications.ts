@@ -7,12 +7,12 @@ import type { Log } from '../telemetry/log.ts';
 
 const CHANNEL = 'store_changes';
 // Transactions that notify are serialized by a global lock in PostgreSQL. So notifications are not sent in the
-// transactions that write, and each process sends at most one in this time.
+// transactions that write, and each process sends at most one per interval.
 const MIN_INTERVAL_MS = 20;
 const RECONNECT_MS = 1000;
 const LISTEN_TIMEOUT_MS = 5000;
 
-/** Notifies the other gateways on the same database of changes. */
+/** Tells the other processes that use the same database that there are changes. */
 export type Notifications = ReturnType<typeof createNotifications>;
 
 /** Listens on a connection until it closes. */
@@ -71,13 +71,13 @@ export function createNotifications(
 
   return {
     /**
-     * Calls `onNotification` after each notification from another gateway, and whenever notifications may have been
+     * Calls `onNotification` after each notification from another process, and whenever notifications may have been
      * missed. Only the function of the first call is used.
      */
     listen: (onNotification: () => void): void => {
       listening ??= listenUntilClosed(onNotification);
     },
-    /** Notifies the other gateways once for all calls within 20 ms. If that fails, they find the changes by polling. */
+    /** Notifies other processes once for all calls within 20 ms. If that fails, they find the changes by polling. */
     notify: (): void => {
       isDue = true;
       if (!isNotifying) void notifyWhileDue();

@@ -18,7 +18,7 @@ import { yieldBetweenStatements } from './yield-between-statements.ts';
 // PGlite has a single session, so a second heavy statement would only delay light statements.
 const MAX_HEAVY = 1;
 
-// Producing JSON takes PostgreSQL ten times the JSON's size in memory. PGlite's memory is part of the gateway's, and
+// To produce JSON, PostgreSQL needs ten times the JSON's size in memory. PGlite's memory is part of the gateway's, and
 // never shrinks.
 const MAX_JSON_BYTES = 2 * 2 ** 20;
 

@@ -30,8 +30,8 @@ import { onlyRow, type Runner, type RunOptions } from './session.ts';
 export const APPLICATION_NAME = NAME;
 
 /**
- * SQL that identifies the server behind a connection until it restarts. Behind proxies, servers can have the same
- * address.
+ * SQL that identifies the server behind a connection, until that server restarts. Behind proxies, servers can have the
+ * same address.
  */
 export const IDENTITY_SQL = `concat(inet_server_addr(), ':', inet_server_port(), ' ',
   extract(epoch FROM pg_postmaster_start_time()))`;

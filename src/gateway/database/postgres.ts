@@ -22,7 +22,7 @@ import { onlyRow } from './session.ts';
 // PostgreSQL copies JSON while building it: a server process needs ten times the JSON's size, so up to 40 MB.
 const MAX_JSON_BYTES = 4 * 2 ** 20;
 
-/** The servers of DATABASE_URL: a single server, or several, one of which is the primary. */
+/** The configured servers: a single server, or several, one of which is the primary. */
 export interface Servers extends Omit<
   Driver,
   'keepsPlans' | 'maxJsonBytes' | 'maxHeavy' | 'notifications'
@@ -107,7 +107,7 @@ async function checkSettings(runSql: RunSql, log: Log): Promise<void> {
 }
 
 /**
- * Runs `work` on a new connection to the server, and closes it.
+ * Opens a connection to the server, runs `work` on it, and closes it.
  * @throws ConfigError
  */
 async function withConnection(

@@ -2,7 +2,7 @@ import { Unavailable } from '../contract/gateway-error.ts';
 
 /** The receiver of a statement's result, such as the response to a client. */
 export interface Recipient {
-  /** Whether the recipient no longer needs the result, because it already has one or its client disconnected. */
+  /** Whether the recipient needs no result, for example because it already has one or its client disconnected. */
   readonly destroyed: boolean;
 }
 
@@ -22,7 +22,7 @@ export class Recipients implements Recipient {
 /** The error of a statement that was cancelled or never sent because all its recipients were gone. */
 export class RecipientGone extends Unavailable {
   constructor() {
-    super('The client disconnected.');
+    super('No caller is waiting for the result any more.');
   }
 }
 

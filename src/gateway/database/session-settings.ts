@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 
-// A role, a database or the server may set any of these settings, and other values would cause wrong results, wrong
+// A role, a database or the server may have other values for these settings, which would cause wrong results, wrong
 // writes or early timeouts. The operator can set everything else: settings that affect only speed, search_path,
 // default_transaction_read_only, and the isolation level, because a stricter level is also correct.
 

@@ -4,7 +4,7 @@ import type { Sql } from 'sql-template-tag';
 import { type Recipient, RecipientGone } from './recipient.ts';
 
 /**
- * How PostgreSQL plans a statement: `once` for all values, or `each` time for the given values, which is faster if the
+ * How PostgreSQL plans a statement: `once` for all values, or `each` time for the given values, which pays off if the
  * number of rows depends on them.
  */
 export type Planning = 'once' | 'each';
@@ -17,13 +17,13 @@ export type Statement = Pick<Sql, 'text' | 'values'>;
 
 export interface RunOptions {
   readonly planning: Planning;
-  /** Whether the statement writes or locks rows. If it does, it is repeated only if it was certainly rolled back. */
+  /** Whether the statement writes or locks rows. If so, it is repeated only if it has certainly written nothing. */
   readonly writes: boolean;
   /** The recipient of the result. Once it is destroyed, the statement can be cancelled. */
   readonly recipient?: Recipient | undefined;
 }
 
-/** Runs statements: a server, a transaction, or the primary of a cluster. */
+/** Something that runs statements: a server, a transaction, or the primary of a cluster. */
 export interface Runner {
   /** Runs one statement. TYPE_PARSERS parse the values in its rows. */
   run<Row>(text: string, values: unknown[], options: RunOptions): Promise<Row[]>;
@@ -44,7 +44,7 @@ interface SessionOptions {
 }
 
 /**
- * Creates a session. From here, a statement goes to PostgreSQL through these functions:
+ * Creates a session. From here, a statement outside a transaction goes to PostgreSQL through these functions:
  *
  *   query or write         queues it if it is heavy
  *   send                   measures it, and repeats it after a conflict
@@ -79,7 +79,7 @@ export function createSession(runner: Runner, { observe, limit, repeat }: Sessio
   /**
    * Runs one statement that only reads. Its parameters are bound, never put into the text. With several servers, the
    * statement may run again if its connection is lost outside a transaction. Once the recipient is destroyed, the
-   * statement is not started or, on a PostgreSQL server, is cancelled.
+   * statement is not started or, if the database can cancel it, is cancelled.
    * @throws RecipientGone
    */
   const query = async <Row>(
@@ -91,14 +91,14 @@ export function createSession(runner: Runner, { observe, limit, repeat }: Sessio
     const options = { planning, writes: false, recipient };
     if (load === 'light') return send<Row>(statement, load, options);
     let rows: Row[] = [];
-    // The rows are not the function's result, because the queue of p-limit 7 would keep them in memory for longer.
+    // The callback does not return the rows, because p-limit 7 would keep its result in memory for longer.
     await limit(async () => {
       rows = await send<Row>(statement, load, options);
     });
     return rows;
   };
   /**
-   * Runs one statement that writes or locks rows, on the primary.
+   * Runs, on the primary, one statement that writes or locks rows.
    * @throws OutcomeUnknown if the connection is lost before PostgreSQL responds, outside a transaction
    */
   const write = <Row>(statement: Statement): Promise<Row[]> =>

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { ROOT } from '../config/root.ts';
 
 /**
- * The folder of an empty PostgreSQL, created by `npm ci`, because initdb takes most of the time of a first start.
+ * The folder of an empty PostgreSQL. `npm ci` creates it, because initdb would take most of the time of a first start.
  *
  * It is in PGlite's package folder, so that it is deleted together with that version of PGlite.
  */
@@ -15,7 +15,7 @@ export const TEMPLATE = fileURLToPath(
 /** Copies the template to the folder of a new database. Without a template, PGlite runs initdb there. */
 export function copyTemplate(store: string): void {
   if (!existsSync(TEMPLATE)) return;
-  // cpSync takes a fifth of the time of `cp`. With a filter, Node.js 22 and 24 don't use their native copy, which fails
-  // on Windows if a path is not ASCII (nodejs/node#61878).
+  // cpSync takes a fifth of the time of the asynchronous cp. With a filter, Node.js 22 and 24 don't use their native
+  // copy, which fails on Windows if a path is not ASCII (nodejs/node#61878).
   cpSync(TEMPLATE, store, { recursive: true, filter: () => true });
 }

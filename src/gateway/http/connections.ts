@@ -12,8 +12,8 @@ export type Turns = ReturnType<typeof createTurns>;
 
 /**
  * Handles the requests of a connection one after another: a request that arrives before the previous response has been
- * sent (pipelining, RFC 9112 §9.3.2) waits for that response. Otherwise, a connection could have any number of pending
- * responses, which node:http does not close when the connection closes.
+ * sent (pipelining, RFC 9112 §9.3.2) waits for that response. If it did not wait, a connection could have any number
+ * of pending responses, which node:http does not close when the connection closes.
  */
 export function createTurns() {
   const last = new WeakMap<Duplex, ServerResponse>();

@@ -21,7 +21,7 @@ const REQUEST_ID = /^[\w.:-]{1,128}$/;
 // https://www.w3.org/TR/trace-context/#traceparent-header: neither id may be all zeros.
 const TRACEPARENT = /^00-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
 
-/** Returns the id of a request: its X-Request-Id, its trace id, or a new id. */
+/** Returns the id of a request: its X-Request-Id if that is valid, or else its trace id, or else a new id. */
 export function requestIdOf({ 'x-request-id': id, traceparent }: IncomingHttpHeaders): string {
   if (typeof id === 'string' && REQUEST_ID.test(id)) return id;
   const traceId = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
@@ -46,8 +46,8 @@ export function targetOf({ url = '/' }: IncomingMessage): RequestTarget {
 }
 
 /**
- * Ignores lists of more than 1,000 characters, as if the client had not sent them. A server may disregard a client's
- * preferences (RFC 9110 §12.5.1).
+ * Ignores each header in LISTS that has more than 1,000 characters, as if the client had not sent it. A server may
+ * disregard a client's preferences (RFC 9110 §12.5.1).
  */
 export function ignoreLongLists(headers: IncomingHttpHeaders): void {
   for (const name of LISTS) {

@@ -17,8 +17,8 @@ export interface Asset {
 }
 
 /**
- * Whether the client already has the content with this entity tag (RFC 9110 §13.1.2). Only If-None-Match counts:
- * fetch() adds Cache-Control: no-cache to such a request, which is meant for caches, not for the origin server.
+ * Whether the client already has the content with this entity tag (RFC 9110 §13.1.2). Only If-None-Match counts, not
+ * the Cache-Control: no-cache that fetch() adds to such a request: it is meant for caches, not for the origin server.
  */
 export const isUnchanged = (headers: IncomingHttpHeaders, tag: string): boolean =>
   fresh({ 'if-none-match': headers['if-none-match'] }, { etag: tag });

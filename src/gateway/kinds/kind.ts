@@ -47,7 +47,7 @@ export interface Kind<Value = unknown> {
   readonly sqlType: string;
   /** Converts a value to a parameter of a statement. */
   toParameter(value: Value): unknown;
-  /** Parses PostgreSQL's text for the type with this OID, if drivers would not parse it, or would parse it slowly. */
+  /** Parses PostgreSQL's text for the type with this OID. Omitted if the drivers parse it correctly and fast. */
   readonly parser?: { readonly oid: number; readonly parse: (text: string) => Value };
   /** Parses a value from PostgreSQL's JSON, such as a row in the change log. */
   readonly fromText: (text: string) => Value;

@@ -120,7 +120,7 @@ export const DATE_TIME: Kind<Date> = {
       'A point in time (RFC 3339). Input must contain an offset from UTC. Output is in UTC, ' +
       'with milliseconds.',
     specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time',
-    // This returns the same text as JSON.stringify for a Date, in half the time.
+    // Returns the text that JSON.stringify would write for a Date, in half the time.
     serialize: (value) => DateTimeResolver.serialize(value).toISOString(),
   }),
   rule: () => Time,

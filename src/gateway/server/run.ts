@@ -16,7 +16,7 @@ export async function run(program: (config: Config, log: Log) => Promise<void>):
   } catch (error) {
     const isOfOperator = error instanceof ConfigError || error instanceof MigrationError;
     if (isOfOperator) log.error(error.message);
-    else log.error({ err: error }, 'The gateway could not start.');
+    else log.error({ err: error }, 'The program failed.');
     process.exit(1);
   }
 }

@@ -64,7 +64,7 @@ export async function serve(
 ): Promise<void> {
   const [db, { createGateway }] = await Promise.all([
     openStore(store, config, log),
-    // The database opens in parallel.
+    // Loaded while the database opens.
     import('./server.ts'),
   ]);
   const { server, stop } = createGateway(store, db, config, log);

@@ -37,8 +37,8 @@ const KEEP_ALIVE_MS = 65_000;
 const ignore = (): void => {};
 
 /**
- * Creates the HTTP server and tracks its open connections in `sockets`. For errors that node:http detects, the response
- * also contains the error object.
+ * Creates the HTTP server and tracks its open connections in `sockets`. Errors that node:http detects also result in a
+ * response with an error object.
  */
 function createHttpServer(
   config: Config,
@@ -70,8 +70,8 @@ function createHttpServer(
     })
     .on('checkExpectation', listener)
     .on('checkContinue', (request, response) => {
-      // If a client waits for 100 (Continue), its body is requested when something reads it. A rejection never requests
-      // the body. node:http also reads and discards the rest of a request whose response has been sent.
+      // A client that waits for 100 (Continue) is asked for its body when something reads the body. After a rejection,
+      // only node:http reads the body, to discard it once the response has been sent.
       request.once('resume', () => {
         if (!response.headersSent) response.writeContinue();
       });

@@ -23,7 +23,7 @@ export interface ShutdownState {
 
 /**
  * Stops listening without resetting connections in the system's backlog. libuv accepts one connection per tick (since
- * 1.45), so this continues until an idle tick has accepted none. The accepted connections are served only afterwards:
+ * 1.45), so the loop ends after an idle tick that accepted none. The accepted connections are served only afterwards:
  * if they were served immediately, new connections could arrive just as fast.
  */
 async function stopListening(server: Server): Promise<void> {
@@ -58,9 +58,9 @@ interface RunningServer {
 }
 
 /**
- * Shuts down a server. For `stopDelayMs`, /ready reports the shutdown, so that load balancers stop sending requests,
- * and each response closes its connection. After that, no connection is accepted, subscriptions end, and open requests
- * have `stopTimeoutMs` to complete before they are aborted. A connection on which nothing has arrived is closed after a
+ * Shuts down a server. For `stopDelayMs`, /ready reports the shutdown, so that load balancers stop sending requests;
+ * each response closes its connection. After that, no connection is accepted, subscriptions end, and open requests have
+ * `stopTimeoutMs` to complete before they are aborted. A connection on which nothing has arrived is closed after a
  * second.
  */
 export async function shutDown(
@@ -90,7 +90,7 @@ export async function shutDown(
   }
 }
 
-/** Calls `stop` on the first SIGINT, SIGTERM or SIGHUP; a second SIGINT or SIGTERM exits immediately. */
+/** Calls `stop` on the first SIGINT, SIGTERM or SIGHUP; a later SIGINT or SIGTERM exits immediately. */
 export function onStopSignal(stop: () => void): void {
   let isStopping = false;
   const stopOrExit = (signal: NodeJS.Signals): void => {

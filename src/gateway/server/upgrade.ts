@@ -45,8 +45,8 @@ function requireAllowed(request: IncomingMessage, config: Config): void {
 }
 
 /**
- * Returns a request to node:http without its Upgrade header, followed by the bytes after the request. Needed only for
- * Node.js before 22.21, and 23.0 to 24.8, which do not support `shouldUpgradeCallback` and emit `upgrade` for every
+ * Gives a request back to node:http without its Upgrade header, followed by the bytes after the request. Needed only
+ * for Node.js before 22.21, and 23.0 to 24.8, which do not support `shouldUpgradeCallback` and emit `upgrade` for every
  * request with this header.
  */
 function ignoreUpgrade(

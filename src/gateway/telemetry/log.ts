@@ -9,7 +9,7 @@ export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'isLevelEna
 const STDOUT = 1;
 // A chain of causes can be circular.
 const MAX_CAUSES = 5;
-// A pipe writes this much atomically (PIPE_BUF), so only longer lines of several workers can interleave.
+// Writes to a pipe are atomic up to this size (PIPE_BUF), so only longer lines of different workers can interleave.
 const MAX_WRITE_BYTES = 4096;
 // Limits the memory for waiting lines when the reader stops reading. sonic-boom 5.0 writes them recursively, which
 // overflows the stack at 10 MB.

@@ -35,13 +35,13 @@ export function addErrorCode(requestLog: RequestLog, code: string): void {
   (requestLog.codes ??= new Set()).add(code);
 }
 
-/** Logs the cause of an error that is to be logged (GatewayError.isLogged), with additional `known` properties. */
+/** Logs an error's cause, with the additional properties `known`, if the error is to be logged (`isLogged`). */
 export function logCause(log: Log, { id }: RequestLog, error: GatewayError, known?: object): void {
   if (!error.isLogged) return;
   log.error({ err: error.cause ?? error, requestId: id, ...known }, error.message);
 }
 
-/** Logs a completed request. The line contains no values from the operation, the URL or the database. */
+/** Logs a request that has ended. The line contains no values from the operation, the URL or the database. */
 function writeRequestLog(log: Log, requestLog: RequestLog, end: RequestEnd): void {
   const { level, method, route, status, ms } = end;
   if (!log.isLevelEnabled(level)) return;

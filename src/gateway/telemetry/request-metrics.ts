@@ -61,10 +61,10 @@ function callerNameOf(headers: IncomingHttpHeaders): string {
 }
 
 /**
- * Creates a function that counts the calls of each operation: method and path template, or a schema coordinate. The
- * caller's name comes from the headers. With AUTH=jwt, the name is `anonymous` for a caller without a token. Callers of
- * a deprecated operation keep their names, because even a client that calls it once a month has to migrate before the
- * sunset.
+ * Creates a function that counts the calls of each operation, which is a method with a path template, or a schema
+ * coordinate. The caller's name comes from the headers. With AUTH=jwt, the name is `anonymous` for a caller without a
+ * token. Callers of a deprecated operation keep their names, so that even a client that calls it once a month is
+ * reported until it has migrated.
  */
 function createCountCalls(registers: Registry[]) {
   const calls = new Counter({
@@ -149,8 +149,8 @@ function createOperationMetrics(registers: Registry[]) {
     /** Always reports this name unchanged, however many other names there are. */
     trustName: (name: string): void => void trusted.add(name),
     /**
-     * Records the duration and cost of a completed operation. Ignores operations whose cost was never estimated,
-     * because they were invalid or not permitted.
+     * Records the cost of an operation and, unless it was rejected for its cost, its duration. Ignores operations whose
+     * cost was never estimated, because they were invalid or not permitted.
      */
     observeOperation: (requestLog: RequestLog, seconds: number): void => {
       const { cost, codes, operationType = '' } = requestLog;

@@ -43,7 +43,7 @@ export function createStreamMetrics(registers: Registry[]) {
         streams.inc({ code: [...(codes ?? [])].at(-1) ?? 'none' });
       };
     },
-    /** Records the delays of the changes read for the streams, and how many changes of unknown types were skipped. */
+    /** Records the delays of the changes read for the streams, and how many unsupported changes were skipped. */
     observeChanges: (changes: readonly { readonly changedAt: Date }[], unknown: number): void => {
       unknownChanges.inc(unknown);
       const now = Date.now();

@@ -1,7 +1,7 @@
 import type { ServerState, WatchedServer } from './watch.ts';
 
 /**
- * Whether the primary's log contains all that a replica has replayed; `left` if part of that was lost in a failover.
+ * Whether the primary's log contains all that a replica has replayed; `left` if a failover may have lost part of it.
  */
 type Verdict = 'follows' | 'left' | 'unknown';
 
@@ -16,7 +16,7 @@ interface Seen {
 /** Compares a replica's position with the primary's; `last` is the result of the previous check. */
 function compare(replica: ServerState, primary: ServerState, last: Seen | undefined): Verdict {
   if (replica.position === primary.position) return 'follows';
-  // The primary may have written more log since its own check.
+  // The primary may have written more log since it was checked.
   if (replica.knownAt > primary.askedAt) return 'unknown';
   if (replica.position > primary.position) return 'left';
   return last && replica.position > last.position ? 'follows' : 'unknown';
@@ -32,7 +32,7 @@ function compare(replica: ServerState, primary: ServerState, last: Seen | undefi
  *   no timeline, and there is a primary
  *     at the primary's position              yes
  *     ahead of a primary checked after it    no
- *     behind the primary, but moved since    yes
+ *     behind the primary, but advancing      yes
  *   anything else                            unchanged; initially no
  *
  * A replica reports its timeline only to roles with pg_read_all_stats, and only while it is receiving log.

@@ -6,8 +6,8 @@ import type { Runner, RunOptions } from '../session.ts';
 import type { WatchedServer } from './watch.ts';
 
 /**
- * The server that accepts writes, including after a failover. If a statement or transaction fails because the server
- * was lost or has become read-only, and has certainly written nothing, it runs once more, on the current primary.
+ * The server that accepts writes, including after a failover. If the server is lost or becomes read-only, a statement
+ * or transaction that has certainly written nothing runs once more, on the current primary.
  */
 export class Primary implements TransactionRunner {
   /** Undefined while no server accepts writes. */
@@ -75,8 +75,8 @@ export class Primary implements TransactionRunner {
     const last = this.#last;
     if (!last) return;
     if (found !== last || timeline !== this.timeline) this.failovers += 1;
-    // If they were not aborted, statements would wait until their time limit, and connections to a shared address could
-    // still lead to the old server.
+    // Without abort(), statements on the last primary would wait until they time out, and connections to a shared
+    // address could still lead to the old server.
     last.abort();
     const ms = this.current ? 0 : Math.round(performance.now() - this.#lostAt);
     this.#log.warn(`${found.name} is now the primary, after ${ms} ms without a primary.`);
@@ -96,7 +96,7 @@ export class Primary implements TransactionRunner {
     return canReadLast && this.#last ? this.#last : this.requireServer();
   }
 
-  /** Returns the server for another attempt; rethrows the failure if that could not help, or might write twice. */
+  /** Returns the server for another attempt; rethrows the failure if that attempt can't help, or might write twice. */
   async #serverAfter(failure: unknown): Promise<WatchedServer> {
     const canRepeat = failure instanceof NothingWritten || isReadOnlyServer(failure);
     if (!canRepeat && !(failure instanceof OutcomeUnknown)) throw failure;

@@ -141,7 +141,7 @@ export class Replicas {
     }
   }
 
-  /** Checks the replicas after 5 ms. Resolves after the first response, at the latest 5 ms later. */
+  /** Waits 5 ms, and checks the usable replicas. Resolves after the first response, or after another 5 ms. */
   async #checkSoon(): Promise<void> {
     await sleep(CHECK_INTERVAL_MS);
     const checks = [...this.#usable].map((replica) => replica.check());

@@ -50,7 +50,7 @@ interface Observer {
 
 /** A server that is checked every half second, on a separate connection, until it is closed. */
 export class WatchedServer extends PostgresServer {
-  /** Undefined if the last check failed, for example because the server did not respond in time. */
+  /** Undefined before the first check, and if the last check failed, for example because it timed out. */
   state: ServerState | undefined;
   /** The error of the last failed check. */
   failure: unknown;
