@@ -38,7 +38,7 @@ function toOwnError(error: GraphQLError): GatewayError {
 export const toExecutionError = (originalError: Error, node?: ASTNode): GraphQLError =>
   new GraphQLError(originalError.message, { originalError, nodes: node ?? null });
 
-/** Creates the error of a value that graphql-js rejects; `path` leads to the value in a variable. */
+/** Creates the error for a value that graphql-js rejects; `path` leads to the value in a variable. */
 export function toInputError(
   { message, nodes, extensions: { code } }: GraphQLError,
   node: ASTNode,
@@ -50,7 +50,7 @@ export function toInputError(
   return toExecutionError(new Invalid([{ path, message: text }]), node);
 }
 
-// One failed statement can fail ten thousand fields, so callers and the log get only the first errors.
+// If one statement fails, ten thousand fields can fail with it, so callers and the log get only the first errors.
 const MAX_ERRORS = 100;
 const MAX_CAUSES = 10;
 
@@ -134,7 +134,7 @@ export function toClientResult(
   const first = found.slice(0, MAX_ERRORS);
   const heads = first.map(([error, cause]) => headOf(error, cause.error, isJson));
   const omittedErrors = found.length - first.length;
-  // A write that succeeded must not be retried.
+  // A write that succeeded must not be retried, so its response has no Retry-After.
   const isRepeatable = Object.values(result.data ?? {}).every((value) => value === null);
   return {
     body: {

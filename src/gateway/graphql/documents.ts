@@ -106,14 +106,15 @@ export function createDocuments(
 /** The documents of executed operations by their text, and the trusted documents, which are never evicted. */
 export type Documents = ReturnType<typeof createDocuments>;
 
-/** Caches the document of an operation that is not rejected. */
+/** Caches the document of an operation that is executed. */
 export const cacheDocument =
   (documents: Documents): Step =>
   (next) =>
   (call) => {
     const result = next(call);
-    // A rejection has no data, and is immediate unless operations are traced or read from replicas. A document is cached
-    // before the database responds, because the caller's other requests for it wait until it is cached.
+    // The result of a rejected operation has no data, and is a promise only with tracing or replicas; then its document
+    // is cached too. The document is cached before the database responds, because the caller's other requests for it
+    // wait until it is cached.
     const isExecuted = result instanceof Promise || 'data' in result;
     if (isExecuted) documents.add(call.operation.document, call.context.caller);
     return result;

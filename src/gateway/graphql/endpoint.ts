@@ -25,7 +25,9 @@ type GraphqlType = (typeof GRAPHQL_TYPES)[number];
 
 const NO_STREAM = `Subscriptions require Accept: ${EVENT_STREAM}, or a WebSocket.`;
 
-/** Whether a client explicitly accepts event streams. Clients that accept anything may wait for the response to end. */
+/**
+ * Whether a client explicitly accepts event streams. A client that accepts any type may wait for the response to end.
+ */
 const acceptsEvents = ({ headers, method }: IncomingMessage): boolean =>
   method !== 'HEAD' &&
   headers.accept?.toLowerCase().includes(EVENT_STREAM) === true &&
@@ -71,7 +73,7 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
     type: GraphqlType | undefined,
   ): Promise<void> => {
     const { req, res, requestLog } = exchange;
-    // The response to the same GET may change later, for example once its document is found by its hash.
+    // The response to the same GET may change later, for example once its document can be found by its hash.
     if (req.method !== 'POST') res.setHeader('Cache-Control', 'no-store');
     if (!type) return reject(exchange, new GatewayError('NOT_ACCEPTABLE'));
     const method = req.method === 'POST' ? 'POST' : 'GET';

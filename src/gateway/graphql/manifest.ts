@@ -55,7 +55,7 @@ function readJson(file: string): unknown {
   }
 }
 
-/** Parses and validates a document at startup, because clients could not correct it later. */
+/** Parses and validates a document. This is done at startup, because clients could not correct an invalid document. */
 function parseTrusted(text: string, schema: GraphQLSchema, bounds: Bounds): DocumentNode {
   const { limits } = bounds;
   const parsed = parse(text, {
@@ -99,7 +99,7 @@ const manifestsOf = perObject((_schema: GraphQLSchema) => new WeakMap<Bounds, Ma
 
 /**
  * Reads the file of trusted documents, once for each schema and configuration.
- * @throws ConfigError if the file can't be read, or if one of its documents cannot be executed
+ * @throws ConfigError if the file can't be read or is not a manifest, or if its documents cannot be used
  */
 export function readManifest(file: string, schema: GraphQLSchema, bounds: Bounds): Manifest {
   const manifests = manifestsOf(schema);

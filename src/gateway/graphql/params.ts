@@ -12,7 +12,7 @@ const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
 /** The parameters of a request, with the document's id in a uniform form. */
 export interface DocumentParams extends GraphQLParams {
-  /** Starts with `sha256:` if the client sent a hash of the document. */
+  /** Starts with `sha256:` if the client sent it with this prefix, or as a hash in `extensions`. */
   readonly documentId?: string;
 }
 

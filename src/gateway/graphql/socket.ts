@@ -18,8 +18,8 @@ export const send = (socket: WebSocket, text: string): Promise<void> =>
   });
 
 /**
- * Rejects a handshake that ws finds invalid. As a listener of `wsClientError`, it makes handleUpgrade throw this error;
- * without a listener, ws itself would respond with text/html.
+ * Rejects a handshake that ws finds invalid. As a listener of `wsClientError`, this function makes handleUpgrade throw
+ * its error; without a listener, ws itself would respond with text/html.
  * @throws GatewayError
  */
 export function rejectHandshake({ message }: Error): never {

@@ -2,7 +2,7 @@ import type { Caller } from '../auth/caller.ts';
 import type { Limits } from '../config/config.ts';
 import { GatewayError, Unavailable } from '../contract/gateway-error.ts';
 
-/** The maximum cost of one subscription result. Most apps need up to 300. */
+/** The maximum cost of one subscription result. Most apps need at most 300. */
 export const MAX_RESULT_COST = 5000;
 // The cost per result that is available to each stream if a caller, or the process, has its maximum number of streams.
 const COST_OF_STREAM = 500;
@@ -21,8 +21,8 @@ const tooCostly = (cost: number, budget: number): GatewayError =>
   );
 
 /**
- * Creates the function that charges a stream to its caller and to the process, and returns a function that releases the
- * charge. It throws GatewayError with TOO_MANY_STREAMS or SERVICE_UNAVAILABLE.
+ * Creates the function that charges a stream to its caller and to the process. The function returns a function that
+ * releases the charge, or throws GatewayError with TOO_MANY_STREAMS or SERVICE_UNAVAILABLE.
  */
 export function createStreamBudget({ maxStreams, maxStreamsPerCaller }: Limits) {
   const useOf = new Map<string, typeof NOTHING>();

@@ -89,8 +89,8 @@ function authorizationOf(params: InitParams | undefined): string | undefined {
 }
 
 /**
- * Closes a WebSocket whose token is rejected or can't be checked, or whose caller has no permissions at all. Returns
- * whether the WebSocket is still open.
+ * Closes a WebSocket whose token is rejected, can't be checked, or is missing although every operation requires one.
+ * Returns whether the WebSocket is still open.
  */
 async function admit(context: Context, { request, socket }: Connection): Promise<boolean> {
   try {

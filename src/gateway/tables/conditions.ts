@@ -19,7 +19,7 @@ export interface Given {
   readonly isSearch: boolean;
   /** Whether the best plan depends on the value. */
   readonly isSkewed: boolean;
-  /** Whether the value is part of the statement's text, so that PostgreSQL plans each value separately. */
+  /** Whether the value is part of the statement's text, so that PostgreSQL makes a separate plan for each value. */
   readonly isConstant: boolean;
   readonly recorded?: RecordedCondition;
 }
@@ -46,7 +46,7 @@ export interface Condition extends Requirement {
   readonly isList: boolean;
   /** Validates the value, and returns the condition with that value. */
   readonly rule: z.ZodType<Given>;
-  /** The cost of the argument, for lists and for changes. */
+  /** The cost of the condition, in lists and in changes. */
   readonly cost?: string;
   readonly changesCost?: string;
   /** The index that the condition needs, if the table does not have it. */

@@ -36,8 +36,8 @@ interface Write<Shape extends z.ZodRawShape, Result> {
 }
 
 /**
- * Creates the function of a mutation, which validates the arguments and writes once per idempotency key. It throws
- * InvalidInput, IdempotencyConflict, and the errors of `write` and `toError`.
+ * Creates the function of a mutation, which validates the arguments and writes once per idempotency key. The function
+ * throws InvalidInput, IdempotencyConflict, and the errors of `write` and `toError`.
  */
 export function defineWrite<const Shape extends z.ZodRawShape, Result>({
   operation,

@@ -50,9 +50,9 @@ function isAmongValues({ column, kind }: Field, values: readonly unknown[]): Sql
 }
 
 /**
- * Matches rows with one of several values; an empty list matches nothing. The field is an enum or an id, such as the id
- * of another row. If many rows share each of several values, no index provides the list's order. So PostgreSQL plans
- * for each list of values, to decide whether to sort the rows.
+ * Matches rows with one of several values; an empty list matches nothing. The field contains an enum value, a Boolean
+ * or an id, such as the id of another row. If many rows share each of several values, no index provides the list's
+ * order. So PostgreSQL plans for each list of values, to decide whether to sort the rows.
  */
 export function oneOf(field: Field, requirement: Requirement): Condition {
   const { kind, isUnique } = field;
@@ -98,7 +98,8 @@ export const value = (field: Field, requirement: Requirement): Condition => ({
   }),
 });
 
-// PostgreSQL folds a row's string again for each condition, so all further words are in one condition.
+// How many words have a condition of their own. PostgreSQL folds a row's string again for each condition, so all
+// further words share one condition.
 const INDEXED_WORDS = 3;
 
 /**

@@ -17,7 +17,7 @@ export type ErrorAbout<Value> = ErrorType &
     value: Value,
     line?: number | null,
   ) => GatewayError & {
-    /** The index of the line that the error is about, if the mutation has several lines. */
+    /** The index of the line that the error is about, if the mutation takes a list of lines. */
     readonly line?: number | null;
   });
 
@@ -25,7 +25,7 @@ export type ErrorAbout<Value> = ErrorType &
 interface Input<Value> {
   /** The description in the input for a new row, if it differs from the column's in schema.prisma. */
   readonly create?: string;
-  /** The description in the input for an update; by default, `create` with "The new" instead of "The". */
+  /** The description in the input for an update; by default, the one for a new row with "The new" instead of "The". */
   readonly update?: string;
   /** Validates the value instead of the column's rule. */
   readonly rule?: z.ZodType;
@@ -122,7 +122,7 @@ export function createRules<Row, Of>(inputs: readonly KnownInput[]) {
 
 /**
  * Returns a new row without the null values of inputs that were added later, so that retries are recognized even if
- * their key was stored before.
+ * their key was stored before the inputs were added.
  */
 export function digestOf(inputs: readonly KnownInput[], data: object): object {
   const later = new Set(inputs.filter(({ isLater }) => isLater).map(({ name }) => name));
@@ -132,7 +132,7 @@ export function digestOf(inputs: readonly KnownInput[], data: object): object {
   return Object.fromEntries(entries);
 }
 
-/** Returns the caller's error for a violated constraint. Returns any other error unchanged. */
+/** Returns the error to send to the caller for a violated constraint. Returns any other error unchanged. */
 export function toConstraintError(
   error: unknown,
   inputs: readonly KnownInput[],

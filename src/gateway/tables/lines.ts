@@ -129,7 +129,7 @@ function updateLines<Row>(table: StoredTable<Row>, lines: readonly UpdateLine<Ro
     order by index`;
 }
 
-/** Returns the error of the line that violates a constraint. PostgreSQL reports only the value. */
+/** Returns the error of the line that violates a constraint. PostgreSQL reports only the value, not the line. */
 function toLineError(
   error: unknown,
   inputs: readonly KnownInput[],

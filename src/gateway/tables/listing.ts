@@ -49,8 +49,8 @@ interface Filter {
 }
 
 /**
- * The SQL of a list that callers can filter, sort and page through. Values with few alternatives, such as a status, are
- * constants in a condition's text, so PostgreSQL plans for each of them; ids and strings are parameters.
+ * The SQL of a list that callers can filter, sort and page through. Enum values, such as a status, and Booleans are
+ * constants in a condition's text, so that PostgreSQL plans for each of them; ids and strings are parameters.
  */
 export interface Listing<Row> {
   readonly table: Table<Row>;

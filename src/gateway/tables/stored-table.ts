@@ -78,7 +78,7 @@ export interface StoredTable<Row> extends Table<Row> {
   /** The tables whose rows refer to this table's rows and prevent their deletion. */
   readonly usedBy: readonly string[];
   readonly idField: string;
-  /** The maximum total length of a row's strings, in characters. */
+  /** The sum of the columns' maximum lengths, in characters. */
   readonly textLength: number;
   readonly fields: { readonly [Name in keyof Row]: Field<NonNullable<Row[Name]>> };
   /** All columns for SELECT and RETURNING, named like the fields. */

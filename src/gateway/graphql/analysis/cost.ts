@@ -35,18 +35,18 @@ import type { Operation } from './operation.ts';
 
 // Kinds of fields that need a statement to read rows.
 const READING_KINDS = new Set<string | undefined>(['row', 'related', 'page']);
-// A root list scans the rows of all parents.
+// A search or a count in a root list scans the rows of all parents.
 const ROOT_SCAN_FACTOR = 10;
-// A statement for one row takes about as long as a hundred fields of rows that are read anyway.
+// A statement that reads one row takes about as long as reading a hundred more fields of rows that are read anyway.
 const STATEMENT_COST = 100;
-// The worst-case costs. Aliases inside `__schema` and `__type` are rejected (validation.ts), so a result repeats each
-// part of the schema only a few times.
+// The worst-case costs. Aliases inside `__schema` and `__type` are rejected (validation.ts), so each of these fields
+// repeats each part of the schema only a few times.
 const INTROSPECTION_COSTS = new Map<unknown, number>([
   [SchemaMetaFieldDef, 40_000],
   [TypeMetaFieldDef, 5000],
 ]);
-// Limits for the cache of all operations' estimates: clients can send any number of values, and any number of
-// operations in one document.
+// Limits for the cache of all operations' estimates: clients can send many different variables, and many operations in
+// one document.
 const MAX_ESTIMATES = 5000;
 const MAX_KEYS_LENGTH = 1_000_000;
 
@@ -61,7 +61,7 @@ interface Page {
 
 const NO_PAGE: Page = { rowFields: [], size: 1, scanFactor: 1 };
 
-/** Estimates the parts of an operation with the variables of a request and their defaults. */
+/** Estimates an operation and its parts for the variables of a request, including their defaults. */
 class Estimator {
   /** The names of the variables on which the estimate depends. */
   readonly used = new Set<string>();
@@ -161,8 +161,8 @@ class Estimator {
   }
 
   /**
-   * Returns the page size in an argument, capped at MAX_LIST_SIZE, or the length of a list; undefined for null. A
-   * variable of another type, which is rejected later, counts as the largest page.
+   * Returns the page size in an argument, capped at MAX_LIST_SIZE, or the length of a list; undefined for null. If a
+   * variable has a value of another type, which is rejected later, it counts as the largest page.
    */
   #sizeIn(node: ValueNode): number | undefined {
     if (node.kind === Kind.INT) return Math.min(Number(node.value), MAX_LIST_SIZE);
@@ -216,8 +216,8 @@ function withDefaults(
 }
 
 /**
- * Returns what represents a value in a cache key. Strings that cost the same have the same key, and so do lists of the
- * same length.
+ * Returns what stands for a value in a cache key. It is the same for all strings that cost the same, and for all lists
+ * of the same length.
  */
 function toKey(name: string, value: unknown): unknown {
   // JSON.stringify first passes the whole list of values, with an empty name.
@@ -240,9 +240,10 @@ const cacheKeyOf = ({ id, names }: Estimates, variables: Variables): string =>
   );
 
 /**
- * Estimates the worst case of an operation in a valid document with these variables, whatever data is stored. Each
- * field costs its weight, its rows and its arguments, multiplied by the sizes of the pages around it (at most
- * MAX_LIST_SIZE each). Selections that @skip or @include exclude count too, and repeated selections count each time.
+ * Estimates the worst case of executing an operation with these variables, whatever data is stored. The document must
+ * be valid. Each field costs its weight, its rows and its arguments, multiplied by the sizes of the lists around it. A
+ * field that needs a statement costs STATEMENT_COST more, but only once. Selections that @skip or @include exclude
+ * count too, and repeated selections count each time.
  */
 export function estimate(
   schema: GraphQLSchema,

@@ -12,7 +12,7 @@ import {
 import type { Limits } from '../../config/config.ts';
 import { MAX_LIST_SIZE } from '../../contract/parse.ts';
 
-// Limits far above the size of real documents. Within these limits, validation takes less than 20 ms.
+// These factors set limits far above the size of real documents. Within all limits, validation takes less than 20 ms.
 const SPREADS_PER_FRAGMENT = 6;
 const COMPARISONS_PER_TOKEN = 2;
 
@@ -68,9 +68,9 @@ interface Merged {
 }
 
 /**
- * Counts the work that dominates validation, expanding fragments where they are spread: each selection, each value in
- * its arguments, and each pair of fields that are merged, because validation compares all pairs. Stops above `max`, and
- * at `maxDepth`, because a fragment may spread itself.
+ * Counts the work that dominates validation: each selection, each value in its arguments, and each pair of fields that
+ * are merged, because validation compares all pairs. A fragment counts in each place where it is spread. Stops above
+ * `max`, and at `maxDepth`, because a fragment may spread itself.
  */
 function countComparisons(document: DocumentNode, max: number, maxDepth: number): number {
   const fragments = fragmentsOf(document);
@@ -140,7 +140,8 @@ export function* measureDocument(
   limits: Limits,
 ): Generator<[count: number, max: number, unit: string]> {
   const { definitions } = document;
-  // Inline fragments count as levels, because validation visits the selections of nested fragments again at each level.
+  // Inline fragments count as levels, because validation visits the selections of nested inline fragments again at each
+  // level.
   const depthOf = createFold(
     document,
     ({ kind }, inside) => (kind === Kind.FRAGMENT_SPREAD ? inside : inside + 1),
@@ -171,6 +172,6 @@ export function* measureDocument(
   yield [
     countComparisons(document, max, limits.maxDepth),
     max,
-    'selections, values and pairs of fields to merge, counting a fragment each time it is spread',
+    'selections, values and pairs of fields to merge, counting a fragment in each place where it is spread',
   ];
 }

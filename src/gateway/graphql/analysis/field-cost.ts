@@ -51,7 +51,7 @@ export const multiplyEstimate = (
 
 // The maximum size of an id, a number, a time, or the name of an enum value or type.
 const OTHER_BYTES = 50;
-// The quotes, the colon, and the comma or brace of a key and its value.
+// The quotes of a key and its value, a colon, a comma and two braces.
 const PUNCTUATION_BYTES = 8;
 
 export const weightOf = ({ extensions }: GraphQLField<unknown, unknown>): number =>
@@ -109,15 +109,15 @@ function canCost({ type, extensions }: GraphQLArgument): boolean {
 }
 
 /**
- * Returns the cost of an argument: its weight, once per value of a list, plus the cost of the input fields in its
- * value.
+ * Returns the cost of an argument: its weight (for a list, once for each value), plus the cost of the input fields in
+ * its value.
  */
 function costOfArgument({ type, extensions }: GraphQLArgument, value: unknown): number {
   const count = Array.isArray(value) ? value.length : value == null ? 0 : 1;
   return count * Number(extensions.directives?.cost?.weight ?? 0) + costOfValue(type, value);
 }
 
-/** Returns the cost of a field's arguments, and adds their variables to `used`. */
+/** Returns the cost of a field's arguments, and adds the variables that affect the cost to `used`. */
 export function costOfArguments(
   { arguments: nodes = [] }: FieldNode,
   { args }: GraphQLField<unknown, unknown>,

@@ -26,7 +26,10 @@ export interface Operation {
 
 const operationsOf = new WeakMap<DocumentNode, Map<string, Operation>>();
 
-/** Returns the operation that a request executes; undefined if the document does not contain it. */
+/**
+ * Returns the operation that a request executes; undefined if the document has no such operation, or has several and
+ * the request names none.
+ */
 export function operationOf(
   document: DocumentNode,
   operationName: string | null | undefined,

@@ -18,7 +18,10 @@ import { toExecutionError } from '../client-errors.ts';
 import { measureDocument } from './document-size.ts';
 import { withValuePath } from './value-errors.ts';
 
-/** The maximum number of errors reported for a document, for its variables or for its arguments. */
+/**
+ * The maximum number of errors reported for a document, its variables or its arguments. If a document has more,
+ * graphql-js adds an error that says so.
+ */
 export const MAX_VALIDATION_ERRORS = 5;
 
 const documentTooLarge = (max: number, unit: string): GatewayError =>
@@ -60,7 +63,7 @@ function findExcess(document: DocumentNode, limits: Limits): GatewayError | unde
 /** The parts of the configuration that determine which documents are valid. */
 export type Bounds = Pick<Config, 'limits' | 'introspection'>;
 
-/** Rejects aliases inside `__schema` and `__type`, so a result repeats each part of the schema only a few times. */
+/** Rejects aliases inside `__schema` and `__type`, so each of them repeats each part of the schema only a few times. */
 const noIntrospectionAliases = (context: ValidationContext): ASTVisitor => ({
   Field: (node) => {
     const parent = context.getParentType();

@@ -13,7 +13,10 @@ import {
 const UNKNOWN_VALUE = /^Value "[^"]*" does not exist in "(\w+)" enum/;
 const MISSING_FIELD = /^Field "(?:\w+\.)?(\w+)" of required type/;
 
-/** Returns a message of graphql-js 16.15. For an unknown enum value, adds the valid values if the schema is visible. */
+/**
+ * Returns a message of graphql-js 16.15. For an unknown enum value, adds the valid values if callers may see the
+ * schema.
+ */
 export function withExpected(message: string, shown: GraphQLSchema | undefined): string {
   const type = shown?.getType(UNKNOWN_VALUE.exec(message)?.[1] ?? '');
   if (!isEnumType(type)) return message;
@@ -43,7 +46,7 @@ function pathIn(value: ValueNode, node: ASTNode, path: readonly string[]): strin
   return undefined;
 }
 
-/** Returns the path of a node in the arguments of its field; undefined if no argument contains it. */
+/** Returns the path of a node in the arguments of its field; undefined if no argument of a field contains it. */
 function pathTo(document: DocumentNode, node: ASTNode): string[] | undefined {
   let found: string[] | undefined;
   visit(document, {

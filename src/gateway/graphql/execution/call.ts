@@ -24,7 +24,7 @@ export interface Call {
   readonly root?: object;
 }
 
-/** Executes an operation. Returns a promise only if it has to wait, is traced, or may use replicas. */
+/** Executes an operation. Returns a promise only if it has to wait, or if there is tracing or a replica. */
 export type Execute = (call: Call) => ExecutionResult | Promise<ExecutionResult>;
 
 /** Starts a subscription. Returns its results, or a single result with the errors that prevented the start. */

@@ -18,7 +18,7 @@ import type { Call, Step } from './call.ts';
 
 // Compiling and planning take as long as several executions, so only repeated queries are compiled.
 const COMPILE_AT_EXECUTION = 3;
-// After a query's statement has failed, the query is compiled again only after this many more executions.
+// After an error in a query's statement, the query is compiled again only after this many more executions.
 const EXECUTIONS_AFTER_FAILURE = 100;
 
 /** The number of a query's executions, negative after a failure, and the query's compiled form. */

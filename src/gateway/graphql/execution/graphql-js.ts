@@ -62,7 +62,7 @@ function findVariableErrors(
   return errors;
 }
 
-/** Returns the error of an argument or directive, located at a node. */
+/** Returns the error for an invalid argument of a field or directive, with the node's location. */
 function toArgumentError(error: unknown, node: SelectionNode): GraphQLError {
   if (error instanceof GraphQLError) return toInputError(error, node);
   if (error instanceof GatewayError) return toExecutionError(error, node);
@@ -71,8 +71,8 @@ function toArgumentError(error: unknown, node: SelectionNode): GraphQLError {
 
 /**
  * Returns the errors of the arguments in an operation's selections, given coerced variables. Each fragment is checked
- * only once, because its arguments are the same in every place. Like graphql-js, this function selects nothing inside a
- * field whose arguments are invalid.
+ * only once, because its arguments are the same in every place. Nothing is checked inside a field whose arguments are
+ * invalid, because graphql-js would not execute it.
  */
 function findArgumentErrors(
   { schema, operation }: Call,
@@ -82,7 +82,10 @@ function findArgumentErrors(
   const errors: GraphQLError[] = [];
   const spread = new Set<string>();
 
-  /** Checks a node and returns its selections; undefined if the node is excluded, or is a fragment checked before. */
+  /**
+   * Checks a node, and returns the selections inside it; undefined if it has none, is excluded, or spreads a fragment
+   * that was checked before.
+   */
   const checkNode = (node: SelectionNode): SelectionSetNode | undefined => {
     if (!shouldIncludeNode(variables, node)) return undefined;
     if (node.kind === Kind.FRAGMENT_SPREAD) {
@@ -134,9 +137,10 @@ export const checkArguments =
   };
 
 /**
- * Returns a copy of the schema in which every mutation, and every field that reads other rows, is nullable. Mutations
- * are executed with this copy. If a mutation fails, or a read after a write, only that field is null, and the caller
- * still gets the data that was written. With the schema itself, the error would make all of the data null.
+ * Returns a copy of the schema in which every mutation, and every field with `sql` (schema/rows.ts), is nullable.
+ * Mutations are executed with this copy. If a mutation fails, or a read after a write, the error makes only the nearest
+ * of these fields null, and the caller still gets the data that was written. With the schema itself, the error could
+ * make all of the data null.
  */
 const withNullableResults = (schema: GraphQLSchema): GraphQLSchema =>
   mapSchema(schema, {
@@ -150,7 +154,10 @@ const withNullableResults = (schema: GraphQLSchema): GraphQLSchema =>
 
 const copyOf = perObject(withNullableResults);
 
-/** Executes operations with graphql-js. After each mutation, notifies the change feeds of all gateways. */
+/**
+ * Executes operations with graphql-js. After a mutation, wakes this process's change feed and, where notifications are
+ * supported, those of other gateways.
+ */
 export const executeByGraphqlJs: Execute = ({ schema, operation, variables, context, root }) => {
   const isMutation = operation.node.operation === OperationTypeNode.MUTATION;
   const result = execute({

@@ -31,8 +31,8 @@ const rejection = (error: GatewayError, call: Call, limits: Limits): ExecutionRe
   withCost({ errors: [toExecutionError(error)] }, call, limits);
 
 /**
- * Rejects an operation that is too costly, and a mutation or subscription whose response could be too large, so that a
- * response is never rejected after a write.
+ * Rejects an operation that is too costly. A mutation or subscription is also rejected if its response could be too
+ * large; a query is not, because limitResponse measures its response.
  */
 export const rejectCostly =
   (limits: Limits): Check =>
@@ -52,7 +52,8 @@ export const rejectCostly =
 
 /**
  * Rejects a query's response before it is sent, if it is too large. `extensions.cost` contains the cost if an operation
- * is rejected for its cost or size, and in each query's or mutation's result with the header `GraphQL-Cost: report`.
+ * is rejected for its cost or the size of its response. With the header `GraphQL-Cost: report`, the result of every
+ * query or mutation contains it.
  */
 export const limitResponse =
   (limits: Limits): Step =>

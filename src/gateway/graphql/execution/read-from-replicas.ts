@@ -25,7 +25,7 @@ function requireServer(result: ExecutionResult): ExecutionResult {
   return result;
 }
 
-/** Adds the log position after the mutation to the response headers. */
+/** Adds a header with the log position after the mutation to the response. */
 async function addPosition({ context }: Call, reads: Reads, log: Log): Promise<void> {
   try {
     context.res.setHeader(POSITION_HEADER, formatPosition(await reads.readPosition()));
@@ -38,8 +38,8 @@ async function addPosition({ context }: Call, reads: Reads, log: Log): Promise<v
 
 /**
  * Executes queries on a replica, or on the primary if no replica is suitable. If a replica fails, the whole query is
- * executed on another server, so all parts of a result come from one server. Mutations use the primary. Their responses
- * contain a log position, which clients can send with later requests to read what was written.
+ * executed on another server, so all parts of a result come from one server. Mutations use the primary. Their HTTP
+ * responses have a header with a log position, which clients can send with later requests to read what was written.
  */
 export const readFromReplicas =
   (reads: Reads, log: Log): Step =>

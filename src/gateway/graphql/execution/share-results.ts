@@ -7,9 +7,9 @@ import { createFairQueue } from '../fair-queue.ts';
 import type { Stream } from '../streams.ts';
 import type { Call, Execute } from './call.ts';
 
-// Streams that keep up request the same result within milliseconds of each other.
+// Streams that keep up request the same result within milliseconds of each other, so a few recent results are enough.
 const MAX_RECENT = 50;
-// How many results are computed at the same time. Other requests run between them.
+// How many cheap results are computed at the same time. Other requests run between them.
 const MAX_EXECUTIONS = 10;
 // Results that cost more than this are computed one at a time, with a rest after each long computation
 // (fair-queue.ts). A result of this cost takes about 1 ms.
@@ -29,9 +29,9 @@ interface ResultRequest {
 }
 
 /**
- * Executes an operation once for all streams that request it with the same variables, because the result for a change
- * is the same for every caller. Callers take turns. Costly results have their own queue, so cheap results do not wait
- * for them. An execution stops when all streams that wait for it have ended. A result is
+ * Executes an operation once per change for all streams that request it with the same variables, because the result is
+ * the same for every caller. Callers take turns. Costly results have their own queue, so cheap results do not wait for
+ * them. An execution stops when all streams that wait for it have ended. A result is
  *
  *   pending     while it is computed: streams that request it wait
  *   abandoned   if all waiting streams have ended: the next request starts a new execution

@@ -43,8 +43,8 @@ export function createSubscribe(
   return async (call: Call) => {
     const { operation, context } = call;
     const stream = streams.open(context, call.estimate.cost);
-    // From here on, only the cursor can be rejected. The document is cached before the database is read, because the
-    // caller's other requests for it wait until it is cached.
+    // From here on, only the cursor or an empty selection can be rejected. The document is cached before the database
+    // is read, because the caller's other requests for it wait until it is cached.
     documents.add(operation.document, context.caller);
     const inStream = { ...call, context: { ...context, stream } };
     let source: Source = {};

@@ -10,7 +10,7 @@ import { NAME } from '../../config/version.ts';
 import type { Step } from './call.ts';
 
 /**
- * Creates a span for each executed operation, inside the span of its request
+ * Creates a span for each executed operation, or for each result of a subscription, inside the span of its request
  * (https://opentelemetry.io/docs/specs/semconv/graphql/graphql-spans/). Does nothing unless OpenTelemetry was set up
  * before the gateway started.
  */
@@ -22,7 +22,7 @@ export const traceOperations: Step = (next) => {
   if (!isSpanContextValid(probe.spanContext())) return next;
   return (call) => {
     const { node, name } = call.operation;
-    // The attributes of the semantic conventions, except the document, which may contain values.
+    // The attributes of the semantic conventions, except the document, which may contain callers' data.
     const attributes: Attributes = {
       'graphql.operation.type': node.operation,
       'graphql.operation.name': name,

@@ -21,22 +21,23 @@ const withText = (
 const ignore = (): void => {};
 
 /**
- * Requires the scope `read` for an operation that reads data, before validation, so a rejection is cheap. A mutation's
- * scope is required when the mutation is resolved (schema/mutations.ts).
+ * Requires the scope `read` for an operation that reads data. This is checked before validation, so a rejection is
+ * cheap. A mutation's scope is required when the mutation is resolved (schema/mutations.ts).
  */
 function requireRead({ operation, caller }: RequestContext, schema: GraphQLSchema): void {
   if (operation && usageOf(schema, operation).reads) requireScope(caller, 'read');
 }
 
 /**
- * Finds the document of a request, and takes it from the cache or parses and validates it within its limits:
+ * Finds the document of a request, and takes it from the cache or parses and validates it. New documents take turns,
+ * because parsing, validating and estimating the costliest document within the limits takes as long as a hundred small
+ * queries:
  *
  *   cached                              run
  *   already requested by the caller     wait until the slot of that request ends, and look in the cache again
  *   anything else                       wait for a slot of the caller, then run; the slot ends when `run` first waits
  *
- * `run` is the rest of the request, from parsing to the result. Parsing, validating and estimating the costliest
- * document within the limits takes as long as a hundred small queries.
+ * `run` is the rest of the request, from parsing to the result.
  */
 export function useDocuments(
   documents: Documents,

@@ -9,7 +9,8 @@ import type { Variables } from '../analysis/field-cost.ts';
 import type { Operation } from '../analysis/operation.ts';
 import type { Call, Execute, RequestContext, Subscribe } from '../execution/call.ts';
 
-// No input in the schema is nested more deeply. Without a limit, scalars would quote invalid values of any depth.
+// No input in the schema is nested more deeply. Without a limit, the errors of scalars would quote invalid values of
+// any depth.
 const MAX_INPUT_DEPTH = 10;
 
 const tooLarge = (message: string): Issue => ({ path: [], message });
@@ -21,7 +22,9 @@ const tooLarge = (message: string): Issue => ({ path: [], message });
 const maxSizeOf = (value: object, depth: number): number =>
   depth === 1 && Array.isArray(value) && typeof value[0] === 'object' ? MAX_LINES : MAX_LIST_SIZE;
 
-/** Finds a value that is too large in a variable. Each variable is checked once, although many fields can use it. */
+/**
+ * Searches a variable for a value that is too large. Each variable is checked once, although many fields can use it.
+ */
 function findLargeValue(value: unknown, depth: number, limits: Limits): Issue | undefined {
   const { maxTextLength } = limits;
   if (typeof value === 'string') {
@@ -61,7 +64,8 @@ function takeDeclared({ node }: Operation, variables: Variables, limits: Limits)
 }
 
 /**
- * Returns the call for the arguments that Yoga passes, with its estimate, because the steps start with the cost limit.
+ * Returns the call for the arguments that Yoga passes. It contains the estimate, because the first step limits the
+ * cost.
  * @throws InvalidInput if a variable is too large
  */
 function toCall(

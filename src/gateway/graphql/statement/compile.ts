@@ -34,7 +34,8 @@ export type PreparedQuery =
   | { readonly statement?: undefined; readonly json: string };
 
 /**
- * A query that is compiled to SQL. In a store of books, `{ book(id: 1) { title author { name } } }` is
+ * A query that is compiled to SQL. In a store of books, this statement executes
+ * `{ book(id: 1) { title author { name } } }` for up to eight requests of the same tick:
  *
  *     select request.number::integer as number,
  *       '{"book":' || coalesce(
@@ -48,8 +49,7 @@ export type PreparedQuery =
  *       (extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::real as ms
  *     from unnest((select $1::bigint[])) with ordinality as request (v1, number)
  *
- * for all requests in the same tick. `$1` contains the ids, and `request.v1` is the id of one request. E'\x01' marks a
- * value that can't be sent.
+ * `$1` contains the ids, and `request.v1` is the id of one request. E'\x01' marks a value that can't be sent.
  *
  * What is cached:
  *
@@ -59,12 +59,14 @@ export type PreparedQuery =
  *
  * graphql-js executes a query:
  *
- *   the first two times, and a hundred times after a failure
- *   if its data could be too large, or an argument is invalid   compile-queries.ts
- *   with too many fields                                        isCompilable
- *   if a field can't be written in SQL                          readSelection
- *   with too many relations, or of single rows on PGlite        compileQuery
- *   with too long a statement                                   createPrepare
+ *   the first two times, and a hundred times after a failure   compile-queries.ts
+ *   if its data could be too large, or contains E'\x01'        compile-queries.ts
+ *   if an argument is invalid                                  compile-queries.ts
+ *   with too many fields                                       isCompilable
+ *   if a field can't be written in SQL                         readSelection
+ *   with too many relations                                    compileQuery
+ *   of single rows only, on PGlite or behind PgBouncer         compileQuery
+ *   with too long a statement                                  createPrepare
  */
 export interface CompiledQuery {
   /**
@@ -82,7 +84,8 @@ const MAX_RELATIONS = 10;
 // The limit for a statement that is planned for each execution. Longer statements take more time to parse and plan than
 // the loaders' statements; 2,000 characters take about a millisecond.
 const MAX_PLANNED_LENGTH = 2000;
-// The limit for any other statement. Planning takes a PostgreSQL process up to a kilobyte of memory per character.
+// The limit for any other statement. To plan a statement, a PostgreSQL process needs up to a kilobyte of memory per
+// character.
 const MAX_LENGTH = 10_000;
 // Limits for the caches of all operations. There is a selection for each combination of @skip and @include, and a text
 // for each combination of page sizes, sorting and filters.
@@ -136,7 +139,7 @@ function writeStatement(selection: Selection, prepared: readonly PreparedSlot[])
   if (!isShared) {
     return { text: `select 1 as number, ${data} as json`, planning, load, isShared };
   }
-  // The arrays are in subqueries, because PostgreSQL would otherwise make a plan for each of their lengths.
+  // The arrays are in subqueries, because PostgreSQL would otherwise make a plan for each length of the arrays.
   const arrays = types.map((type, index) => `(select $${index + 1}::${type})`).join(', ');
   const names = types.map((_type, index) => `v${index + 1}`).join(', ');
   const requests = `unnest(${arrays}) with ordinality as request (${names}, number)`;

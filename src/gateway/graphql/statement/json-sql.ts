@@ -5,7 +5,7 @@ import { kindOfScalar } from '../../kinds/kinds.ts';
 
 /**
  * Marks a value in the response that cannot be sent, such as a date after the year 9999. graphql-js then executes the
- * query to report its error. In JSON, this character occurs only escaped.
+ * query, to report the error. In JSON, this character occurs only escaped.
  */
 export const UNSENDABLE = '\u0001';
 const UNSENDABLE_SQL = `E'\\x01'`;
@@ -65,7 +65,7 @@ export function writeColumn(
   const isSendable = kindOfScalar(type.name)?.isSendable;
   if (!isSendable && !isEnumType(type)) return isNullable ? [{ sql: orNull(json, true) }] : json;
   if (!isNullable) return [{ sql: orNull(json, false) }];
-  // Infinite times are written as null, like missing times.
+  // Infinite times and days are written as null, like missing ones.
   const isSet = isSendable?.(column) ?? `${column} is not null`;
   return [{ sql: `case when ${isSet} then ${orNull(json, false)} else 'null' end` }];
 }

@@ -26,12 +26,12 @@ function jsonOf(row: Row | undefined): string {
 
 /**
  * Creates the function that runs a statement for one request and returns the data as JSON. Requests in the same tick
- * that differ only in parameter values share a statement, which saves both PostgreSQL and the gateway a round trip for
- * each request. Equal requests are sent only once.
+ * that differ only in parameter values can share a statement: at most eight, fewer if it is slow. This saves round
+ * trips between the gateway and PostgreSQL. Equal requests are sent only once.
  */
 export function createRunStatement({ db, observeBatch }: DataSource) {
   const share = shareInTurn<DataLoader<Values, string, string>>();
-  // The longest time per request of each statement, decaying slowly.
+  // Each statement's longest time per request, which decays slowly.
   const msPerRequest = new WeakMap<StatementText, number>();
 
   /** Returns how many requests can share a statement without waiting long for each other. */
