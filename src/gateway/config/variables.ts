@@ -69,7 +69,7 @@ export const Variables = z.object({
     .meta({ reason: 'requests should fail faster, or wait longer during peaks' }),
   STATEMENT_TIMEOUT_MS: whole(100, 600_000)
     .default(10_000)
-    .describe('How long a statement may run in PostgreSQL.')
+    .describe('How long a statement may run on a PostgreSQL server.')
     .meta({ reason: 'a large store needs more time, or a busy server needs protection' }),
   MIGRATE: flag
     .default(true)
@@ -102,8 +102,8 @@ export const Variables = z.object({
   MAX_STREAMS_PER_CALLER: whole(0, 1_000_000)
     .default(100)
     .describe(
-      'The maximum number of subscriptions per caller with a token, in each process, and of ' +
-        'operations in progress per WebSocket.',
+      'The maximum number of subscriptions of a caller with a token, in each process. Also the ' +
+        'maximum number of operations in progress on a WebSocket.',
     )
     .meta({ reason: 'a server subscribes for many users with one token' }),
   REQUEST_TIMEOUT_MS: whole(100, 600_000)
