@@ -25,7 +25,7 @@ describeInChromium((chromium) => {
   };
 
   describe('GraphiQL with stored tabs', () => {
-    // Each page starts with an empty local storage, so the session storage carries its contents to the next page.
+    // The local storage is cleared at each load, so its contents are kept in the session storage.
     const KEEP = `Object.assign(localStorage, JSON.parse(sessionStorage.kept ?? '{}'));
       addEventListener('pagehide', () => (sessionStorage.kept = JSON.stringify(localStorage)));`;
     const query = 'query Typed($id: ID!) { pet(id: $id) { name } }';
@@ -51,7 +51,7 @@ describeInChromium((chromium) => {
       expect(await titles()).toEqual(['OnePet', 'Typed']);
     });
 
-    it('opens a linked query in only one tab, however often the page is loaded', async () => {
+    it('does not open a linked query again when the page is reloaded or the link is followed again', async () => {
       await page.reload();
       await expectVariables('1');
       await follow('1');
@@ -121,7 +121,7 @@ describeInChromium((chromium) => {
       expect(bodies.filter((body) => body.includes('Linked'))).toHaveLength(1);
     });
 
-    it('shows the result below the query on a phone', async () => {
+    it('shows the result on a phone, almost as wide as the screen', async () => {
       await expectShown(page.getByText('"PetNotFound"'));
       await expectFits(page);
       const answer = await page.locator('.graphiql-response').boundingBox();

@@ -76,7 +76,7 @@ describeInChromium((chromium) => {
       await expectShown(page.locator('.graphiql-query-editor .squiggly-error').first());
     });
 
-    it('does not name icons after minified functions', async () => {
+    it('gives icons no titles, which would be the names of minified functions', async () => {
       expect(await page.locator('svg > title').count()).toBe(0);
     });
 
@@ -151,7 +151,7 @@ describeInChromium((chromium) => {
     });
   });
 
-  it('GraphiQL shows no errors if INTROSPECTION=false', async () => {
+  it('GraphiQL marks no errors and offers no documentation if INTROSPECTION=false', async () => {
     const { url } = await chromium.startOther({ GRAPHIQL: 'true', INTROSPECTION: 'false' });
     page = await chromium.openEmpty(url);
     await page.goto(`${url}/graphql`);

@@ -135,7 +135,7 @@ describeInChromium((chromium) => {
       await page.getByText('Waiting for events').waitFor();
       await order(1, '4');
       await events.getByText('"Peanut"').waitFor();
-      // The subscription continues in another tab.
+      // The subscription continues while another tab is open.
       await openExample(page, 'A pet');
       await order(1, '5');
       await events.getByText('"Pip"').waitFor();

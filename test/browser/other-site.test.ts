@@ -10,7 +10,7 @@ import { describeInChromium } from '../support/in-chromium.ts';
 describeInChromium((chromium) => {
   let page: Page;
 
-  /** Returns and clears the page's messages, except those about leaving its own server. */
+  /** Returns the page's errors, except those about requests to other servers, and clears all of them. */
   const takeComplaints = (): string[] =>
     chromium.takeComplaints().filter((text) => !text.startsWith('left'));
 
@@ -66,7 +66,7 @@ describeInChromium((chromium) => {
       expect(takeComplaints()).toContain(`403 ${url}`);
     });
 
-    it("cannot show the gateway's pages in a frame or load its files if the page's origin is not allowed", async () => {
+    it("cannot show the gateway's pages in a frame or load its scripts", async () => {
       const loaded = await page.evaluate(`Promise.all([
         ['script', 'src', '/assets/reference.js'], ['iframe', 'src', '/graphql'],
       ].map(([name, attribute, path]) => new Promise((resolve) => {

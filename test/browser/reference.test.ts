@@ -61,7 +61,7 @@ describeInChromium((chromium) => {
       await expectShown(response.getByText('sunset: Fri'));
     });
 
-    it('links a route to the query that replaces it, and GraphiQL executes that query', async () => {
+    it('leads from a route to the query that replaces it, and GraphiQL executes that query', async () => {
       await page.getByRole('link', { name: 'Moving to GraphQL' }).click();
       const guide = page.locator('#getPet');
       await guide.getByRole('link', { name: 'Run it in GraphiQL' }).click();

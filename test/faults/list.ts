@@ -175,7 +175,7 @@ const CHANGES: Fault[] = [
     file: 'src/gateway/graphql/execution/share-results.ts',
     text: '${numberOf(root)} ${numberOf(call.operation)} ${variables}',
     replacement: '${numberOf(root)} ${numberOf(call.operation)}',
-    test: ['test/gateway/share-results.test.ts', 'each combination of variables'],
+    test: ['test/gateway/share-results.test.ts', 'different variables'],
   },
 ];
 
@@ -188,7 +188,7 @@ const ACCESS: Fault[] = [
     clockTolerance`,
     replacement: `
     clockTolerance`,
-    test: ['test/gateway/tokens.test.ts', 'a token signed with the secret is rejected with'],
+    test: ['test/gateway/tokens.test.ts', 'a token signed with the secret is rejected if it has'],
   },
   {
     name: 'a token that was accepted once is still accepted after it expires',

@@ -98,7 +98,7 @@ describe('the configuration', () => {
   };
 
   it.each(['0.0.0.0', '::', 'gateway.example', '127.0.0.1.example'])(
-    'requires AUTH=jwt or AUTH_NONE_ANYWHERE=true for HOST=%s, which is reachable from other machines',
+    'requires AUTH=jwt or AUTH_NONE_ANYWHERE=true for HOST=%s, which other machines may reach',
     (HOST) => {
       expect(() => readConfig({ HOST })).toThrow(/^HOST .* AUTH=jwt, or AUTH_NONE_ANYWHERE=true/);
       for (const environment of [JWT, { AUTH_NONE_ANYWHERE: 'true' }]) {
@@ -143,7 +143,7 @@ describe('the configuration', () => {
     [{ AUTH_JWKS_URL: 'https://login.example/keys' }, 'AUTH=jwt requires either'],
     [{ AUTH_ISSUER: '' }, 'AUTH=jwt requires AUTH_ISSUER'],
     [{ AUTH_AUDIENCE: '' }, 'AUTH=jwt requires AUTH_ISSUER and AUTH_AUDIENCE'],
-  ])('rejects an incomplete token configuration: %j', (environment, sentence) => {
+  ])('rejects an incomplete or contradictory token configuration: %j', (environment, sentence) => {
     expect(() => readConfig({ ...JWT, ...environment })).toThrow(sentence);
   });
 
@@ -157,7 +157,7 @@ describe('the configuration', () => {
     expect(readConfig({ ...JWT, ...explicit })).toMatchObject(shown);
   });
 
-  it('requires a manifest if DOCUMENTS=trusted, and then turns GraphiQL off', () => {
+  it('requires a manifest if DOCUMENTS=trusted, and then disables GraphiQL by default', () => {
     expect(() => readConfig({ DOCUMENTS: 'trusted' })).toThrow(/DOCUMENTS_MANIFEST/);
     const trusted = { DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: 'trusted.json' };
     expect(readConfig(trusted)).toMatchObject({ graphiql: false, introspection: true });

@@ -10,7 +10,7 @@ import { makeOrder, makePet } from '../support/make.ts';
 import { type RawAnswer, requestRaw, sendRaw } from '../support/raw.ts';
 
 let gateway: Gateway;
-/** A gateway whose sunset date has passed. */
+/** A gateway that enforces its sunset date, which has passed. */
 let ended: Gateway;
 /** A gateway with a short request timeout. */
 let hasty: Gateway;
@@ -100,7 +100,7 @@ const rows = Object.entries(CASES).flatMap(([id, cases]) =>
 );
 
 describe('the REST API', () => {
-  // The helpers above check each response against the document.
+  // The helpers above check each response against the OpenAPI document.
   it.each(rows)('returns the declared response $name', async ({ status, code, ask }) => {
     const answer = await ask();
     expect(answer.status).toBe(status);

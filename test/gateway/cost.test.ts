@@ -32,11 +32,11 @@ describe('the cost of an operation', () => {
   // A statement is counted once, for any number of rows.
   const STATEMENT = 100;
   const [LIST, ROW, COUNT, WRITE, SEARCH, STOCK_SEARCH] = [20, 1, 200, 100, 300, 1000];
-  // A string of a name's maximum length, which the change log stores before and after the change.
+  // The cost of recording a string as long as a name can be: the change log stores it before and after the change.
   const RECORD = 20;
-  // A list on Query reads the whole store.
+  // How many times as much it costs to search or count a list on Query, because that reads the whole table.
   const WHOLE = 10;
-  // An index does not help to search for a string without three letters or digits in a row.
+  // How many times as much it costs to search for a string without three letters or digits in a row: no index helps.
   const SHORT = 5;
   const search = 'query ($filter: PetFilter) { pets(first: 0, filter: $filter) { nodes { id } } }';
   const page = 'query ($n: Int) { pets(first: $n) { nodes { id } } }';
@@ -117,7 +117,7 @@ describe('the cost of an operation', () => {
       LIST + SEARCH * WHOLE * SHORT,
     ],
   ])(
-    'for %s is the cost of %d statements plus %d, with the variables %j',
+    'for %s is the cost of %d statements plus %d; variables: %j',
     async (query, statements, more, variables) => {
       for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
         const { cost } = await askCost(gateway, { query, ...(variables && { variables }) });
@@ -164,9 +164,12 @@ describe('the cost of an operation', () => {
         )
         .map((argument) => [`${name}(${argument.name}:)`, argument] as const),
     ),
-  )("increases with each entry in a mutation's list argument: %s", (_name, { extensions }) => {
-    expect(Number(extensions.directives?.cost?.weight ?? 0)).toBeGreaterThanOrEqual(30);
-  });
+  )(
+    "increases by at least 30 with each entry of a mutation's list argument: %s",
+    (_name, { extensions }) => {
+      expect(Number(extensions.directives?.cost?.weight ?? 0)).toBeGreaterThanOrEqual(30);
+    },
+  );
 
   it('is at least the number of fields in the result, for any query', async () => {
     const unlimited = await startGateway({}, openThatOf(gateway), UNLIMITED);
@@ -201,7 +204,7 @@ describe('the cost of an operation', () => {
     await lavish.close();
   });
 
-  it('is below a fifth of the limit for each GraphiQL example that is not a subscription, and below half of it for introspection', async () => {
+  it('is below a fifth of the limit for each GraphiQL example that is not a subscription, and below half the limit for introspection', async () => {
     const introspection = getIntrospectionQuery({
       specifiedByUrl: true,
       directiveIsRepeatable: true,
@@ -213,7 +216,7 @@ describe('the cost of an operation', () => {
     expect(countFields(data)).toBeGreaterThan(3000);
     expect(cost.requested).toBeLessThan(50_000);
     const examples = await readExamples(petStore.pages.examples);
-    // A subscription does not report its cost, because that is the cost of each result.
+    // A subscription reports no cost: its cost is that of each of its results.
     const queries = examples.filter((example) => !example.includes('subscription '));
     const costs = queries.map(async (query) => (await askCost(gateway, { query })).cost.requested);
     expect(Math.max(...(await Promise.all(costs)))).toBeLessThan(20_000);

@@ -83,8 +83,8 @@ describe('the security headers for browsers', () => {
 const ask = (site: string, headers: Record<string, string> = {}) =>
   gateway.rest(QUERY, { headers: { 'Sec-Fetch-Site': site, ...headers } });
 
-describe('a GET query from a web page', () => {
-  it.each(['cross-site', 'same-site'])('is rejected with Sec-Fetch-Site: %s', async (site) => {
+describe('a GET query from a browser', () => {
+  it.each(['cross-site', 'same-site'])('is rejected if it has Sec-Fetch-Site: %s', async (site) => {
     const response = await ask(site);
     expect(response.status).toBe(403);
     const message = expect.stringContaining('Apollo-Require-Preflight');
@@ -94,7 +94,7 @@ describe('a GET query from a web page', () => {
     expect(head.status).toBe(403);
   });
 
-  it.each(['same-origin', 'none'])('is executed with Sec-Fetch-Site: %s', async (site) => {
+  it.each(['same-origin', 'none'])('is executed if it has Sec-Fetch-Site: %s', async (site) => {
     expect(await (await ask(site)).json()).toEqual({ data: { __typename: 'Query' } });
   });
 
@@ -152,20 +152,20 @@ const REQUESTS_OF_A_SITE: [method: string, target: string, headers?: Record<stri
 ];
 
 const OTHER_ORIGINS = [
-  ['of a request without Origin', undefined],
+  ['a request without Origin', undefined],
   ...[
     'null',
     'https://shop.example.elsewhere.example',
     'https://my.shop.example',
     'https://shop.example:8443',
     'http://shop.example',
-  ].map((origin) => [origin, origin] as const),
+  ].map((origin) => [`the origin ${origin}`, origin] as const),
 ] as const;
 
 const corsHeadersOf = ({ headers }: RawAnswer): string[] =>
   [...headers.keys()].filter((name) => name.startsWith('access-control'));
 
-/** Sends every request as a page from an origin would. */
+/** Sends each of REQUESTS_OF_A_SITE as a page from this origin would. */
 const askAll = (to: Gateway, origin?: string): Promise<RawAnswer[]> =>
   Promise.all(
     REQUESTS_OF_A_SITE.map(([method, target, headers]) =>
@@ -196,7 +196,7 @@ describe('CORS_ORIGINS', () => {
     }
   });
 
-  it.each(OTHER_ORIGINS)('does not allow the origin %s', async (_name, origin) => {
+  it.each(OTHER_ORIGINS)('adds no CORS headers for %s', async (_name, origin) => {
     for (const answer of await askAll(shared, origin)) {
       expect(corsHeadersOf(answer)).toEqual([]);
       expect(answer.headers.get('vary')).toContain('Origin');

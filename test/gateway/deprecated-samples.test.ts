@@ -10,7 +10,7 @@ import { petStore } from '../../src/store/index.ts';
 
 const { schema, pages, rest } = petStore;
 
-/** Returns the deprecated fields that a document uses. */
+/** Returns a message about each deprecated field that a document uses. */
 const deprecatedIn = (document: string, of = schema): string[] =>
   validate(of, parse(document), [NoDeprecatedCustomRule]).map(({ message }) => message);
 

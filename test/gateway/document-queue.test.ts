@@ -37,7 +37,7 @@ afterAll(async () => {
 let last = 0;
 /** Returns a new document that is long enough to be queued as a long one. */
 const renew = (query: string): string => `${query} #${(last += 1)}`.padEnd(1100);
-/** Returns a new document that takes a few milliseconds until its cost is rejected. */
+/** Returns a new document that takes a few milliseconds to check and is then rejected for its cost. */
 const renewSlow = (): string =>
   renew(
     `{ pet(id: 1) { ...F0 } } ${repeat(24, (n) => `fragment F${n} on Pet { id name category { name } ${repeat(23 - n, (m) => `...F${n + 1 + m}`)} }`)}`,
@@ -86,7 +86,7 @@ describe('a new document', () => {
     await expectOvertaking(gateway, '{ short: __typename }', ann, await flood(gateway, ann));
   });
 
-  it('is rejected with the same validation error for each of many concurrent callers', async () => {
+  it('is rejected with GRAPHQL_VALIDATION_FAILED in each of ten concurrent requests', async () => {
     const query = renew('{ petz }');
     const responses = await Promise.all(
       Array.from({ length: 10 }, () => post(readable, { query }, { headers: ann })),
@@ -156,7 +156,7 @@ describe('the time limit of an operation', () => {
   const document = parse('{ __typename }');
   const operation = operationOf(document, undefined) as Call['operation'];
   const MINUTE_MS = 60_000;
-  // The only part of the context that `limitTime` reads: the request arrived a minute ago.
+  // The request arrived a minute ago; `limitTime` reads no other part of the context.
   const context = { arrivedAt: performance.now() - MINUTE_MS } as Call['context'];
   const estimate = { cost: 1, bytes: 0, statements: 0 };
   const call = { schema, variables: {}, context, estimate, operation };

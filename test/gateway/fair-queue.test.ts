@@ -80,7 +80,7 @@ describe('a fair queue', () => {
     await expect(waiting).rejects.toMatchObject(REJECTION);
     end();
     await running;
-    // While the queue yields, it rejects this task too.
+    // While the queue yields, this task can also wait too long.
     const next = () => enqueue('c', () => 'next').catch(() => 'rejected');
     await expect.poll(next).toBe('next');
     expect(hasRun).toBe(false);

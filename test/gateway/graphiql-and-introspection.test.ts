@@ -101,7 +101,7 @@ const readGraphiql = async (INTROSPECTION: string): Promise<string> => {
 };
 
 describe('GRAPHIQL=true with INTROSPECTION=false', () => {
-  it('serves GraphiQL, which then does not request the schema', async () => {
+  it('serves GraphiQL without documentation, and tells it not to request the schema', async () => {
     expect(await readGraphiql('true')).not.toContain('"schema":null');
     expect(await readGraphiql('false')).toContain('"schema":null,"referencePlugin":null');
   });

@@ -84,13 +84,13 @@ describe('GET /graphql', () => {
   ])('returns BAD_REQUEST for %s', async (_what, parameters) => {
     await expectRejected(await get(parameters), 400, 'BAD_REQUEST');
   });
+});
 
-  it('returns no body for HEAD', async () => {
-    const head = await requestRaw(gateway, 'HEAD', '/graphql?query=%7B__typename%7D');
-    expect(head).toMatchObject({ status: 200, body: '' });
-    expect(head.headers.get('content-type')).toContain('json');
-    expect((await requestRaw(gateway, 'HEAD', '/graphql')).status).toBe(400);
-  });
+it('HEAD /graphql returns the status and Content-Type of a GET, without a body', async () => {
+  const head = await requestRaw(gateway, 'HEAD', '/graphql?query=%7B__typename%7D');
+  expect(head).toMatchObject({ status: 200, body: '' });
+  expect(head.headers.get('content-type')).toContain('json');
+  expect((await requestRaw(gateway, 'HEAD', '/graphql')).status).toBe(400);
 });
 
 describe('the Content-Encoding of a POST', () => {
@@ -277,7 +277,7 @@ describe('the Content-Type of a response', () => {
     ['x/y, text/html, */*;q=0.1', JSON_TYPE],
     ['', JSON_TYPE],
     [`${GRAPHQL_TYPE};charset="utf-8" ; q=0.5, ${JSON_TYPE};v=1;q=0.4`, GRAPHQL_TYPE],
-    // The next three are sent by Apollo Client 3 and 4, urql and Relay.
+    // The next three are sent by clients such as Apollo Client, urql and Relay.
     [`${GRAPHQL_TYPE},${JSON_TYPE};q=0.9`, GRAPHQL_TYPE],
     [`${JSON_TYPE}, multipart/mixed`, JSON_TYPE],
     [
@@ -311,7 +311,8 @@ describe('the Content-Type of a response', () => {
 describe('the HTTP status of a result', () => {
   const COSTLY = `{ ${'pets(first: 100) { nodes { category { '.repeat(3)} id ${'} } } '.repeat(3)} }`;
 
-  // The first status is for application/json, in which documents that don't parse or validate return 200.
+  // The first status is for application/json, with which documents that don't parse or validate get 200. The second
+  // status is for application/graphql-response+json.
   it.each([
     [
       'a mutation with an error',
@@ -325,7 +326,7 @@ describe('the HTTP status of a result', () => {
     ['a subscription', 'subscription { petChanged { kind } }', 406, 406],
     ['a query that costs too much', COSTLY, 400, 400],
   ])(
-    'is correct for each Content-Type of the response, and the body is always the same: %s',
+    'may differ by Content-Type, but the body does not: %s',
     async (_what, query, inJson, inGraphql) => {
       const send = (accept: string) => post(JSON.stringify({ query }), { accept });
       const [asJson, asGraphql] = [await send(JSON_TYPE), await send(GRAPHQL_TYPE)];

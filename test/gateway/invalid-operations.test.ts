@@ -12,7 +12,7 @@ function firstError({ errors }: GraphqlAnswer) {
   return error;
 }
 
-/** Queries a pet by any JSON value as its id. */
+/** Queries a pet with this JSON as its id. */
 const askById = async (id: string): Promise<GraphqlAnswer> => {
   const query = 'query ($id: ID!) { pet(id: $id) { id } }';
   const response = await post(
@@ -83,7 +83,7 @@ describe('a document that cannot be executed', () => {
     expect(error?.locations).toEqual([{ line: 2, column: 3 }]);
   });
 
-  it('is rejected with BAD_REQUEST if operationName does not name one of its operations', async () => {
+  it('is rejected with BAD_REQUEST if it has two operations and operationName names neither of them', async () => {
     for (const operation of [{ operationName: 'C' }, {}]) {
       const query = 'query A { __typename } query B { __typename }';
       const response = await post(gateway, { query, ...operation });

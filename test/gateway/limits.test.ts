@@ -37,7 +37,7 @@ const TOO_MANY_PAIRS: [what: string, query: string][] = [
   ],
 ];
 
-/** The limits of a document: the maximum, its unit, and a function that writes a document with a number of them. */
+/** The limits of a document: the maximum, what it counts, and a function that returns a document with a given count. */
 const LIMITED: [max: number, what: string, toQuery: (count: number) => string][] = [
   [100, 'aliases', (count) => `{ pet(id: 1) { ${repeat(count, (index) => `a${index}: id`)} } }`],
   [
@@ -207,7 +207,7 @@ it('MAX_COST limits the cost of an operation', async () => {
   await strict.close();
 });
 
-/** Opens the shared database so that its statements wait for an event. */
+/** Returns a function that opens the shared database. Its statements wait for `until`. */
 const openWaiting = (until: Promise<unknown>) => async (): Promise<Database> => ({
   ...gateway.db,
   query: async (...asked) => {

@@ -62,7 +62,7 @@ async function expectValues(values: object, name: string, ...by: string[]): Prom
   await expect.poll(() => valuesOf(name, ...by)).toEqual(values);
 }
 
-it("GET and HEAD /metrics return Prometheus' text format, and other methods are rejected", async () => {
+it("GET /metrics returns Prometheus' text format, HEAD returns no body, and POST is rejected", async () => {
   const response = await gateway.rest('/metrics');
   expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
   expect(parseMetrics(await response.text()).length).toBeGreaterThan(20);
@@ -93,29 +93,33 @@ describe('the metric for calls to REST operations', () => {
 
   it.each([
     [
-      'the client name, even if User-Agent names a product',
+      'by the client name, even if User-Agent names a product',
       { [AGENT]: 'okhttp/4.12', [NAME]: 'Till 3' },
       'Till 3',
     ],
-    ['a client name with quotes and a backslash', { [NAME]: 'a"b\\c{d}=' }, 'a"b\\c{d}='],
+    ['by a client name with quotes and a backslash', { [NAME]: 'a"b\\c{d}=' }, 'a"b\\c{d}='],
     [
-      'the client name, with ? for each byte that is not printable ASCII',
+      'by the client name, with ? for each byte that is not printable ASCII',
       { [NAME]: 'caf\xe9\t1' },
       'caf???1',
     ],
-    ['the first 64 characters of a long client name', { [NAME]: 'x'.repeat(500) }, 'x'.repeat(64)],
     [
-      'the product in User-Agent if the client name is blank',
+      'by the first 64 characters of a long client name',
+      { [NAME]: 'x'.repeat(500) },
+      'x'.repeat(64),
+    ],
+    [
+      'by the product in User-Agent if the client name is blank',
       { [AGENT]: 'curl/8', [NAME]: '  ' },
       'curl',
     ],
-    ['`unknown` if User-Agent is only a comment', { [AGENT]: '(compatible)' }, 'unknown'],
+    ['as `unknown` if User-Agent is only a comment', { [AGENT]: '(compatible)' }, 'unknown'],
     [
-      'the first 64 characters of a long product in User-Agent',
+      'by the first 64 characters of a long product in User-Agent',
       { [AGENT]: `${'y'.repeat(500)}/1` },
       'y'.repeat(64),
     ],
-  ])('identifies callers by %s', async (_what, headers: Record<string, string>, caller) => {
+  ])('identifies callers %s', async (_what, headers: Record<string, string>, caller) => {
     await requestRaw(gateway, 'GET', '/pets/1', headers);
     expect(await callsOf()).toEqual({ [`GET /pets/{petId} ${caller}`]: 1 });
   });
@@ -140,19 +144,19 @@ describe('the metric for calls to REST operations', () => {
 /** Calls an operation that is not deprecated. */
 const list = (caller: string): Promise<Response> => get('/store/orders?limit=1', caller);
 
-it('the metrics keep a hundred caller names, and evict the least recently used name that called no deprecated operation', async () => {
+it('the metrics keep the names of a hundred callers, and evict the least recent caller that used no deprecated operation', async () => {
   await get('/pets/1', 'nightly/1');
   for (let index = 0; index < 99; index += 1) await list(`bot${index}/1`);
   await list('bot0/1');
   await list('new/1');
   const calls = await callsOf();
   expect(Object.keys(calls)).toHaveLength(100);
-  // This caller used a deprecated operation.
+  // The caller `nightly` used a deprecated operation.
   expect(calls).toHaveProperty(['GET /pets/{petId} nightly']);
   expect(calls).toMatchObject({ 'GET /store/orders bot0': 2, 'GET /store/orders new': 1 });
   expect(calls).not.toHaveProperty(['GET /store/orders bot1']);
   expect(calls).not.toHaveProperty(['GET /store/orders other']);
-  // The counter restarts at zero, and the next caller is evicted.
+  // The counter of `bot1` restarts at zero, and the next caller, `bot2`, is evicted.
   await list('bot1/1');
   expect(await callsOf()).toMatchObject({ 'GET /store/orders bot1': 1 });
   expect(await callsOf()).not.toHaveProperty(['GET /store/orders bot2']);

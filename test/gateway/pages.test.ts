@@ -60,7 +60,7 @@ describe.each(PAGES)('the page at %s', (path) => {
     expect(urlsIn(await readText(path))).toContain('/guide');
   });
 
-  it('has no broken links, and no external links outside the guide', async () => {
+  it('has no broken links, and no external links unless it is a page of the guide', async () => {
     const html = await readText(path);
     const isElsewhere = GUIDE.includes(path) ? /^(?:data|https):/ : /^data:/;
     const urls = urlsIn(html).filter((url) => !isElsewhere.test(url));
@@ -77,7 +77,7 @@ describe.each(PAGES)('the page at %s', (path) => {
 });
 
 describe.each([...PAGES, '/openapi.json'])('the page at %s, with all its assets', (path) => {
-  it('is gzipped and cached', async () => {
+  it('is gzipped, and returns 304 if its ETag is sent back', async () => {
     const html = await readText(path);
     for (const url of [path, ...urlsIn(html).filter((link) => link.startsWith('/assets/'))]) {
       const headers = { Accept: BROWSER.Accept, 'Accept-Encoding': 'gzip, br' };
@@ -132,7 +132,7 @@ const textOf = (html: string): string =>
     .replaceAll('&gt;', '>')
     .replaceAll('&amp;', '&');
 
-/** The code in the blocks of a page with this title. */
+/** The code in a page's blocks with this title. */
 const codeOf = (html: string, title: string): string[] =>
   html
     .split('<figure class="code">')
@@ -163,7 +163,7 @@ describe('the start page', () => {
     expect(response).toContain('"code"');
   });
 
-  it('shows no command that a gateway with trusted documents rejects', () => {
+  it('shows no curl command if DOCUMENTS=trusted, because the gateway would reject its query', () => {
     const html = home({ DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: 'trusted.json' });
     expect(html).not.toContain('curl');
     expect(html).toContain('<code>documentId</code>');
@@ -196,7 +196,7 @@ it('the API reference lists each error of the OpenAPI document once', async () =
 });
 
 describe('the guide', () => {
-  it('links each curl command with a subscription to GraphiQL, unless the subscription has a cursor', async () => {
+  it('has a link to GraphiQL for each curl command that subscribes without a cursor', async () => {
     const links = urlsIn(await readText('/guide/live')).filter((url) =>
       url.startsWith('/graphql?query=subscription'),
     );
@@ -205,7 +205,7 @@ describe('the guide', () => {
     ]);
   });
 
-  it('contains the code samples of every document, and a link to run each query', async () => {
+  it('contains the code samples of its documents, and a link to run each GraphQL sample', async () => {
     for (const path of GUIDE) {
       const markdown = readFileSync(`docs/${path.slice('/guide/'.length)}.md`, 'utf8');
       const html = await readText(path);

@@ -216,7 +216,7 @@ describe('a document in the manifest', () => {
 const keep = (query: string): Promise<Response> =>
   post(automatic, { query, ...withHash(hashOf(query)) });
 
-describe('an automatically persisted document', () => {
+describe('a document to be persisted automatically', () => {
   it.each([
     ['POST', (gateway: Gateway, all: Parameters) => post(gateway, all)],
     ['GET', get],

@@ -11,7 +11,7 @@ afterEach(() => {
 
 const KEPT_MS = 5000;
 
-/** Creates a lag, and adds a position of the primary every half second. */
+/** Creates a `Lag`, and adds a position of the primary every half second. */
 function createFilled(...positions: bigint[]): Lag {
   const lag = new Lag(KEPT_MS);
   for (const position of positions) {

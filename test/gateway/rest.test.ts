@@ -189,7 +189,7 @@ describe('a request that node:http may reject', () => {
       'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
     ],
     ['an incomplete request', 'GET /health HTTP/1.1\r\nHos'],
-  ])('gets the JSON error object for %s', async (_what, bytes) => {
+  ])('gets the JSON error object: %s', async (_what, bytes) => {
     expectError(await sendRaw(gateway, bytes), 400, 'BAD_REQUEST');
   });
 

@@ -49,7 +49,7 @@ describe('the results of a change', () => {
     expect(executions).toBe(OPERATIONS);
   });
 
-  it('are computed once for each combination of variables', async () => {
+  it('are not shared between streams with different variables', async () => {
     const [operation] = operations;
     if (!operation) throw new Error('There is no operation.');
     const share = shareResults(async ({ variables }) => ({ data: variables }));
@@ -84,7 +84,7 @@ describe('the results of a change', () => {
     leaving.end();
     await Promise.all(results);
     expect(executed).toEqual([first, kept]);
-    // A later stream must not get the result that was skipped.
+    // The skipped operation is executed for a later stream.
     expect(await ask(left, openStream().stream)).toEqual({ data: {} });
   });
 });

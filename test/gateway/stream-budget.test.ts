@@ -74,7 +74,7 @@ describe('the budget for subscriptions', () => {
     expect(await rejected.rest()).toMatchObject([
       withCode('TOO_MANY_STREAMS', /cost 14\d{3} per change in total; the limit is 10000/),
     ]);
-    // Cheap streams of the same caller and streams of others are still accepted.
+    // Cheap streams of the same caller and streams of other callers are still accepted.
     await open(byCaller, 'subscription { orderChanged { kind } }', ann);
     await open(byCaller, costly('a'), await caller('bob'));
     const seen = await makeOrder(gateway, petId);

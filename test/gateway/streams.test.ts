@@ -76,7 +76,7 @@ describe('Server-Sent Events', () => {
       expect(await stream.event()).toEqual({ comment: '' });
   });
 
-  it('are not sent to a client that does not accept them', async () => {
+  it('are sent only if Accept names them, and not in response to HEAD', async () => {
     const response = await post(gateway, { query: NAMES }, { headers: { accept: '*/*' } });
     expect(response.status).toBe(406);
     expect(await response.json()).toMatchObject({
@@ -162,7 +162,7 @@ describe.each([
       'subscription { petChanged(after: "x") { kind } }',
       withCode('INVALID_CURSOR'),
     ],
-  ])('an operation that is %s has one result', async (_what, operation, result) => {
+  ])('there is one result for %s', async (_what, operation, result) => {
     expect(await resultsOf(gateway, operation)).toMatchObject([result]);
   });
 
@@ -182,7 +182,7 @@ describe.each([
     expect(results).toMatchObject([withCode('FORBIDDEN')]);
   });
 
-  // A token is accepted for five more seconds because clocks differ.
+  // Tokens are accepted for five seconds after they expire, because clocks differ.
   it("a subscription ends with UNAUTHENTICATED when its caller's token expires", async () => {
     const headers = bearing(await mint({ scope: 'read', exp: -3 }));
     const results = await resultsOf(guarded, NAMES, headers);
@@ -252,7 +252,7 @@ describe('an open stream', () => {
     }
     const countSlow = async () =>
       sumOf(await readMetrics(gateway), 'streams_total', { code: 'SLOW_SUBSCRIBER' });
-    // Longer than the gateway lets a client stop reading, and longer than the poll interval.
+    // Longer than a client may stop reading (3 seconds) and the poll interval (1 second) together.
     await sleep(4200);
     let received = '';
     socket.setEncoding('utf8').on('data', (data: string) => {

@@ -54,7 +54,7 @@ async function expectAccepted(gateway: Gateway, token: string): Promise<void> {
   expect(answer).toMatchObject({ status: 200, data: { deletePet: { code: 'FORBIDDEN' } } });
 }
 
-// One message for expired tokens and one for all other rejected tokens; neither contains the token.
+// There is one message for expired tokens and one for all other rejected tokens, so no message contains a token.
 const messages = new Set<string>();
 
 /** Expects a token to be rejected on every route for the same reason, without being quoted. */
@@ -99,10 +99,10 @@ describe('a token signed with the secret', () => {
     ["RFC 9068's typ, at+jwt", {}, { typ: 'at+jwt' }],
     ["RFC 9068's typ in full, application/at+jwt", {}, { typ: 'application/at+JWT' }],
     ['several audiences', { aud: ['other', 'pet-store'] }, {}],
-    ['nbf four seconds ahead', { nbf: 4 }, {}],
-    ['exp three seconds ago', { exp: -3 }, {}],
+    ['an nbf four seconds ahead', { nbf: 4 }, {}],
+    ['an exp three seconds ago', { exp: -3 }, {}],
     ['a long subject', { sub: '🐾'.repeat(255) }, {}],
-  ])('is accepted with %s', async (_what, claims, header) => {
+  ])('is accepted if it has %s', async (_what, claims, header) => {
     await expectAccepted(bySecret, await mint(claims, { header }));
   });
 
@@ -110,13 +110,13 @@ describe('a token signed with the secret', () => {
     ['another issuer', { iss: 'https://other.example/' }],
     ['another audience', { aud: 'other' }],
     ['no expiry', { exp: undefined }],
-    ['nbf in the future', { nbf: 60 }],
+    ['an nbf in the future', { nbf: 60 }],
     ['no subject', { sub: undefined }],
     ['a subject that is too long', { sub: 'x'.repeat(256) }],
     ['a subject with NUL', { sub: 'a\0b' }],
     ['a scope that is not a string', { scope: 7 }],
-    ['a scp that is a list of numbers', { scp: [7] }],
-  ])('is rejected with %s', async (_what, claims) => {
+    ['an scp that is a list of numbers', { scp: [7] }],
+  ])('is rejected if it has %s', async (_what, claims) => {
     await expectRejected(bySecret, await mint(claims));
   });
 
@@ -231,7 +231,7 @@ describe('the keys of an issuer', () => {
   });
 });
 
-/** Expects a valid token to be rejected while it cannot be verified, with the cause logged once. */
+/** Expects status 503 for a token that cannot be verified, and one line in the log with the cause. */
 async function expectUnavailable(gateway: Gateway, token: string): Promise<void> {
   const extensions = { code: 'SERVICE_UNAVAILABLE', status: 503 };
   const message = expect.stringContaining('oken');
@@ -264,7 +264,7 @@ describe('the Authorization header', () => {
     ['another scheme before a token', (token: string) => `Basic Bearer ${token}`],
     ['two tokens', (token: string) => `Bearer ${token} ${token}`],
     ['characters outside base64url', (token: string) => `Bearer ${token}%00`],
-  ])('is rejected with %s', async (_what, toHeader) => {
+  ])('is rejected if it has %s', async (_what, toHeader) => {
     const answer = await requestRaw(bySecret, 'GET', '/pets/1', {
       Authorization: toHeader(await mint({ scope: 'read' })),
     });
@@ -283,7 +283,7 @@ describe('the Authorization header', () => {
       'JSON nested as deeply as a header allows',
       `${Buffer.from('['.repeat(9000)).toString('base64url')}.e30.x`,
     ],
-  ])('is rejected with a token that is %s', async (_what, token) => {
+  ])('is rejected if its token is %s', async (_what, token) => {
     await expectRejected(bySecret, token);
     await expectRejected(byKeys, token);
   });

@@ -153,14 +153,18 @@ describe('a WebSocket handshake', () => {
   });
 
   it.each<[what: string, status: number, own: Record<string, string>, target?: string]>([
-    ['with an invalid key', 400, { 'Sec-WebSocket-Key': 'x' }],
-    ['with WebSocket version 8', 400, { 'Sec-WebSocket-Version': '8' }],
-    ['with the older protocol graphql-ws', 400, { 'Sec-WebSocket-Protocol': 'graphql-ws' }],
+    ['if its key is invalid', 400, { 'Sec-WebSocket-Key': 'x' }],
+    ['if its WebSocket version is 8', 400, { 'Sec-WebSocket-Version': '8' }],
+    [
+      'if it offers only the older protocol graphql-ws',
+      400,
+      { 'Sec-WebSocket-Protocol': 'graphql-ws' },
+    ],
     ['at another path', 404, {}, '/other'],
     ['from another origin', 403, { Origin: 'https://other.example' }],
     ['for another host', 421, { Host: 'evil.example' }],
   ])(
-    'is rejected %s, with the usual error object',
+    'is rejected %s, and gets the usual error object',
     async (_what, status, own, target = '/graphql') => {
       const answer = await requestRaw(gateway, 'GET', target, { ...HANDSHAKE, ...own });
       const message = expect.stringMatching(/^[A-Z].*\.$/);
@@ -322,7 +326,7 @@ describe('a request to upgrade to another protocol', () => {
     },
   );
 
-  it('does not let its body be mistaken for another request if it is rejected early', async () => {
+  it('cannot smuggle a second request in its body, even if the first is rejected before the body arrives', async () => {
     const socket = await connectTo(gateway);
     let received = '';
     socket.on('data', (data: Buffer) => {

@@ -40,7 +40,7 @@ const documents = [
   return { file, markdown, blocks: blocksOf(markdown) };
 });
 
-// A separate test, test/long/first-change.test.ts, applies its blocks to a copy of the source.
+// A separate test, test/long/first-change.test.ts, applies the tutorial's blocks to a copy of the source.
 const TUTORIAL = 'docs/first-change.md';
 
 const blocksIn = (language: string): Block[] =>
@@ -135,7 +135,7 @@ describe('the subscriptions of docs/live.md', () => {
     const stream = await openEvents(gateway, resumed);
     await post(gateway, { query: mutation?.request.text });
     let received = await stream.event();
-    // A comment can come first.
+    // The stream starts with a comment.
     while (received && !received.event) received = await stream.event();
     stream.disconnect();
     const { event, data } = received ?? {};
@@ -299,7 +299,7 @@ describe.each(['SECURITY.md', 'docs/operations.md', 'docs/growing.md'])(
     const [body = '', notes = ''] = read(file).split('## Tests of the promises\n');
     const references = Array.from(body.matchAll(/\[\^(\w+)\]/g), ([, id = '']) => id);
 
-    it('each have a footnote that names tests', () => {
+    it('refer to each footnote once, and each footnote names tests', () => {
       const defined = Array.from(notes.matchAll(/^\[\^(\w+)\]: `/gm), ([, id = '']) => id);
       expect(references.length).toBeGreaterThan(0);
       expect(references.toSorted()).toEqual(defined.toSorted());

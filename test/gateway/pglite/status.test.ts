@@ -87,7 +87,7 @@ describe('the page /status', () => {
     expect(status.pool).toBeUndefined();
   });
 
-  it('names the callers of deprecated operations, and the days until the sunset', () => {
+  it('shows the callers of deprecated operations, and the days until the sunset', () => {
     expect(status.deprecated).toEqual([
       {
         sunset: IN_TEN_DAYS,

@@ -21,7 +21,7 @@ let dropStore: () => Promise<void>;
 beforeAll(async () => {
   const { url, drop } = await copyOnPostgres();
   dropStore = drop;
-  // A gateway with several database servers exposes the metrics of each server.
+  // Only a gateway with several database servers has the metrics of each server.
   gateway = await startGateway({ DATABASE_URL: url, DATABASE_REPLICA_URLS: url }, (config, log) =>
     openDatabase(MIGRATIONS, config, log),
   );

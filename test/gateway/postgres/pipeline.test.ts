@@ -10,8 +10,9 @@ import { copyOnPostgres } from '../../support/databases.ts';
 import { post } from '../../support/post.ts';
 import { importTraced } from '../../support/traced-program.ts';
 
-// Keeps a request easy to follow: limits how many source files run, and how often the folder changes, in the order of
-// the files' first calls. A change that lowers these figures should lower the bounds too.
+// A request should be easy to follow: it runs code in at most so many files. In the order of the files' first calls, at
+// most so many files are in another folder than the file before. A change that lowers these figures should lower the
+// bounds too.
 const MAX_FILES = 40;
 const MAX_CHANGES_OF_FOLDER = 12;
 
@@ -41,7 +42,7 @@ beforeAll(async () => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   // The first query does one-time work, such as opening a connection.
   await (await post({ url }, { query: '{ category(id: 1) { pets { nodes { name } } } }' })).text();
-  // The document is different each time. Code that a timer runs is not in every trace.
+  // Each document is new, so none is cached. The shortest trace is used: others may contain code that a timer runs.
   const traces: string[][] = [];
   for (let time = 1; time <= 5; time += 1) {
     tracedFiles.clear();

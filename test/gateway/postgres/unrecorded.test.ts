@@ -36,7 +36,7 @@ async function open(line: string): Promise<void> {
 }
 
 it.each(['', LINE.replace("'Book'", "'Author'")])(
-  'a store does not start if its migrations do not record changes to a type: %s',
+  'a store does not start if its migrations do not set up change recording for a type: %s',
   async (line) => {
     await expect(open(line)).rejects.toThrow(
       `Changes to the table books are not recorded. Add this line to a migration: ${LINE}`,
@@ -44,6 +44,6 @@ it.each(['', LINE.replace("'Book'", "'Author'")])(
   },
 );
 
-it('a store starts if its migrations record the changes to each type', async () => {
+it('a store starts if its migrations set up change recording for each type', async () => {
   await expect(open(LINE)).resolves.toBeUndefined();
 });
