@@ -12,7 +12,7 @@ let gateway: Gateway;
 /** While true, reading the change log fails. */
 let fails = false;
 let failures = 0;
-/** Reads by subscriptions that resume: the number of changes read, of running statements, and the maximum of these. */
+/** The changes that resuming subscriptions have read, their running statements, and the most that ran at a time. */
 const catchUp = { changes: 0, running: 0, mostRunning: 0 };
 
 const open: typeof openCopy = async (config, log) => {
