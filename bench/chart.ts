@@ -28,7 +28,7 @@ const cpuOf = (samples: readonly Sample[]): number => totalCpu(medians(samples))
 
 const isDrawn = (contender: Contender): boolean => contender !== FLOOR && contender.name !== BEFORE;
 
-/** Returns the CPU time of each contender for each workload as a multiple of the floor's. */
+/** Returns the CPU time of each contender in the chart for each workload, as a multiple of the floor's. */
 function groupsOf(results: Results, workloads: readonly Workload[]): Group[] {
   const floor = [...results].find(([{ contender }]) => contender === FLOOR)?.[1];
   const others = [...results].filter(([{ contender }]) => isDrawn(contender));
@@ -69,7 +69,7 @@ function drawLegend(names: readonly string[]): string {
     .join('');
 }
 
-/** Draws a chart (SVG) of the CPU time of a request, server and PostgreSQL together. */
+/** Draws a chart (SVG) of the CPU time that the server and PostgreSQL together use for one request. */
 export function drawChart(results: Results, workloads: readonly Workload[], where: string): string {
   const names = [...results.keys()].filter(({ contender }) => isDrawn(contender));
   const parts: string[] = [];

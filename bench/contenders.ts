@@ -35,7 +35,7 @@ export const GATEWAY: Contender = {
   // The same command as `npm start`.
   program: npm.scripts.start.split(' ').slice(1),
 };
-/** Returns another version of the gateway: a clone with its own `dist/`. */
+/** Returns the contender for another version of the gateway, which is built in the `dist/` of a clone. */
 export const versionIn = (folder: string): Contender => ({
   ...GATEWAY,
   name: BEFORE,

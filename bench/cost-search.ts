@@ -29,7 +29,8 @@ const KEPT = 25;
 const ROUND_MS = 40;
 const MAX_REPEATS = 60;
 const MIN_REPEATS = 6;
-// On each of several connections, PostgreSQL plans a statement again for each of its first five executions.
+// PostgreSQL plans a statement anew for each of its first five executions on a connection, and the gateway has several
+// connections.
 const WARM_UP = 60;
 const FIRST_WARM_UP = 3000;
 
@@ -52,7 +53,7 @@ function cpuOf(pid: number): number {
   }
 }
 
-/** Measures a query twice and takes the lower time; undefined if it fails or declares too little. */
+/** Measures a query twice and returns the lower time, or undefined if the query fails or declares too little. */
 type Measure = (text: string) => Promise<MeasuredQuery | undefined>;
 
 /** Creates the function that measures queries on a warm gateway, one at a time. */
@@ -121,7 +122,7 @@ export async function searchCosts(
   }
   const worst: MeasuredQuery[] = [];
   for (const { measured } of found.slice(0, KEPT)) {
-    // Measured again, because the worst of many measurements include outliers.
+    // Measured again, because the worst of many measurements may be outliers.
     const again = [await measure(measured.text), await measure(measured.text)];
     const least = again.flatMap((one) => one ?? []).toSorted((a, b) => perUnit(a) - perUnit(b));
     worst.push(...least.slice(0, 1));

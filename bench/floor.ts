@@ -1,5 +1,5 @@
-// The baseline: the least work that can serve these tables. It is node:http with one prepared statement for each
-// request, and PostgreSQL writes the JSON. It reads the operation's name and the variables, but not the document.
+// The baseline: the least work that can serve these tables. It is node:http with at most one prepared statement for
+// each request, and PostgreSQL writes the JSON. It reads the operation's name and the variables, but not the document.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
 

@@ -33,10 +33,10 @@ const SETTINGS = [
   'fsync=off',
   'synchronous_commit=off',
   'full_page_writes=off',
-  // No background work and no short-lived processes: their CPU time would not be counted.
+  // Autovacuum and parallel queries would use processes that end before their CPU time is read.
   'autovacuum=off',
-  'jit=off',
   'max_parallel_workers_per_gather=0',
+  'jit=off',
   'shared_buffers=512MB',
   'max_wal_size=4GB',
 ];
@@ -47,17 +47,17 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     rounds: { type: 'string', default: '3' },
-    /** The approximate time for each workload in a round. */
+    /** How long, approximately, each contender is measured with each workload in a round. */
     seconds: { type: 'string', default: '3' },
     /** Names of contenders or workloads, separated by commas; all by default. */
     only: { type: 'string', default: '' },
     /** The Node.js program that runs the contenders. */
     node: { type: 'string', default: process.execPath },
-    /** The folder of an earlier version to measure as well, which must be a built clone; none by default. */
+    /** The folder of an earlier version to measure as well: a clone that has been built; none by default. */
     beside: { type: 'string', default: '' },
     /** The file for a chart (SVG) of the results; none by default. */
     chart: { type: 'string', default: '' },
-    /** How long to search for queries that cost more than they declare. */
+    /** How long to search for queries that take much CPU time for the cost that they declare. */
     minutes: { type: 'string', default: '5' },
   },
 });
@@ -69,7 +69,7 @@ const known = new Set([...all, ...WORKLOADS].map(({ name }) => name));
 const unknown = only.filter((name) => !known.has(name));
 if (unknown.length > 0) throw new Error(`Not one of ${[...known].join(', ')}: ${unknown.join()}`);
 
-/** Returns the items named by `only`, or all of them if it is empty. */
+/** Returns the things that `only` names, or all things if it names none of them. */
 function choose<Thing extends { readonly name: string }>(
   things: readonly Thing[],
 ): readonly Thing[] {
@@ -121,7 +121,7 @@ async function measureRounds(server: PostgresServer, where: string): Promise<str
   return head + tables.join('') + memoryTable(results) + costTable(COSTS);
 }
 
-/** Searches for queries that cost the gateway more than they declare. */
+/** Searches for queries that take much CPU time for the cost that they declare. */
 async function searchQueries(server: PostgresServer): Promise<string> {
   const [entry] = await prepare(server, PETS);
   if (!entry) throw new Error('No gateway.');

@@ -98,7 +98,7 @@ async function load(
     connections,
     amount,
     sampleInt: 50,
-    // Each connection has its own requests: no two send the same request at the same time.
+    // Each connection has its own requests, so that no two connections send the same one at the same time.
     setupClient: (client) => {
       const own = clients++;
       client.setRequests(requests.filter((_, index) => index % connections === own));
@@ -124,7 +124,7 @@ async function cpuOf(pids: readonly number[]): Promise<Map<number, number>> {
   );
 }
 
-/** The ids of PostgreSQL's processes: the postmaster and its children. */
+/** The ids of PostgreSQL's processes, except this session's: the postmaster and its children. */
 export async function databaseProcesses(url: string): Promise<number[]> {
   const rows = await runSql(
     url,

@@ -25,7 +25,7 @@ interface Selected {
   readonly inside: Selected[];
 }
 
-/** A query without variables and fragments. */
+/** A query without variables or fragments. */
 export type Query = Selected[];
 
 const MAX_DEPTH = 5;
@@ -39,7 +39,7 @@ function pick<Item>(items: readonly Item[]): Item {
 const isLikely = (probability: number): boolean => Math.random() < probability;
 const idUpTo = (max: number): string => String(1 + Math.floor(Math.random() * max));
 
-/** Values for the filled store, by argument name or type. */
+/** Arguments that suit the rows of the benchmark's store, by the argument's name or type. */
 const VALUES: Readonly<Record<string, () => string>> = {
   first: () => pick(['0', '1', '5', '20', '100']),
   last: () => pick(['0', '1', '5', '20', '100']),
@@ -103,7 +103,7 @@ const queryOf = (schema: GraphQLSchema): GraphQLObjectType => {
   return type;
 };
 
-/** Returns a random query with up to three fields of Query. */
+/** Returns a random query with one to three root fields. */
 export function randomQuery(schema: GraphQLSchema): Query {
   const root = queryOf(schema);
   const count = 1 + Math.floor(Math.random() * 3);

@@ -1,4 +1,4 @@
-/** The SQL statements of an operation. test/store/statements.test.ts fails if the actual number differs. */
+/** An operation and its number of SQL statements, which test/store/statements.test.ts checks. */
 export interface Cost {
   readonly operation: string;
   /** A GraphQL document, with the number of rows as `$first`, or a REST path. */

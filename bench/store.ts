@@ -99,7 +99,7 @@ export class Store {
     ];
   }
 
-  /** The statements that undo the orders of a round. */
+  /** The statements that undo the writes of a workload. */
   get restoreStatements(): string[] {
     return [
       `delete from orders where id > ${this.orders};

@@ -48,7 +48,7 @@ function toCells(sample: Sample, floor: Sample | undefined): string[] {
   ];
 }
 
-/** The table of the highest memory of each contender after a workload. */
+/** The table of the most memory that each contender had after any workload. */
 export function memoryTable(results: Results): string {
   const rows = [...results].map(([{ name }, samples]) => {
     const memory = [...samples.values()].flat().map(({ memoryMib }) => memoryMib);
@@ -72,7 +72,7 @@ export function compareTables(results: Results, workloads: readonly Workload[]):
     .join('');
 }
 
-/** The gateway's figures as a multiple of the earlier version's: medians of the ratios in each round. */
+/** The gateway's figures as multiples of the earlier version's: the median of the rounds' ratios. */
 export function besideTable(results: Results, workloads: readonly Workload[]): string {
   const samplesOf = (name: string) => [...results].find(([entry]) => entry.name === name)?.[1];
   const [gateway, before] = [samplesOf(GATEWAY.name), samplesOf(BEFORE)];

@@ -33,7 +33,7 @@ const schema = `
 const pool = new Pool({ connectionString, max: 10 });
 const names = new Map();
 
-/** Runs a statement, which PostgreSQL plans once for each connection. */
+/** Runs a prepared statement, which PostgreSQL parses once for each connection. */
 async function query(text, values = []) {
   if (!names.has(text)) names.set(text, `statement_${names.size}`);
   const { rows } = await pool.query({ name: names.get(text), text, values });

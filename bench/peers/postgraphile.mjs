@@ -9,7 +9,7 @@ import { pgSmartTags } from 'postgraphile/utils';
 
 const { DATABASE_URL: connectionString, PORT } = process.env;
 
-// PostGraphile would give two of the table's columns, id and row_id, the same name, rowId.
+// Leaves out the change log: PostGraphile would give its columns id and row_id the same name, rowId.
 const withoutChanges = pgSmartTags(
   ['changes', 'settled_changes'].map((identifier) => ({
     kind: 'class',

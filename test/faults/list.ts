@@ -116,7 +116,7 @@ const IDEMPOTENCY: Fault[] = [
     file: 'src/gateway/tables/idempotency.ts',
     text: 'where created_at < ${limit}::timestamptz',
     replacement: 'where created_at > ${limit}::timestamptz',
-    test: ['test/store/both/idempotency.test.ts', 'is deleted only once it is old'],
+    test: ['test/store/both/idempotency.test.ts', 'is deleted when it is old, and not before'],
   },
   {
     name: 'a result that an earlier release stored lacks new columns',
@@ -289,14 +289,14 @@ const LISTS: Fault[] = [
     file: 'src/gateway/tables/loaders.ts',
     text: 'sharedOf(source)(JSON.stringify([args]), recipient, (recipients)',
     replacement: 'sharedOf(source)(JSON.stringify([]), recipient, (recipients)',
-    test: ['test/store/statements.test.ts', 'by pages with different arguments'],
+    test: ['test/store/statements.test.ts', 'return their own rows if their arguments differ'],
   },
   {
     name: 'counting the pets of an empty category fails',
     file: 'src/gateway/tables/pages.ts',
     text: 'return new Map(ids.map((id) => [id, counts.get(id) ?? 0]));',
     replacement: 'return counts;',
-    test: ['test/store/statements.test.ts', 'by pages with different arguments'],
+    test: ['test/store/statements.test.ts', 'return their own rows if their arguments differ'],
   },
   {
     name: "a page of orders filtered by their pets' category ends too early",
@@ -398,7 +398,7 @@ const ERRORS: Fault[] = [
     file: 'src/gateway/graphql/client-errors.ts',
     text: 'headers: isRepeatable ? Object.assign',
     replacement: 'headers: isRepeatable || result.data ? Object.assign',
-    test: ['test/store/kept-writes.test.ts', 'if a later mutation fails'],
+    test: ['test/store/kept-writes.test.ts', 'if a later mutation in the same request fails'],
   },
   {
     name: 'a timeout tells a caller that its write was not applied',

@@ -90,7 +90,7 @@ describe('a page of a list', () => {
   );
 
   it.each(['first: 101', 'first: -1', 'last: 101', 'last: -1', 'first: 1, last: 1'])(
-    'is rejected as INVALID_INPUT with %s',
+    'is rejected as INVALID_INPUT if its arguments are %s',
     async (args) => {
       const { errors } = await gateway.graphql(`{ pets(${args}) { nodes { id } } }`);
       expect(errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', status: 400 });
@@ -106,7 +106,7 @@ describe('a cursor of a list', () => {
     ['an id beyond int64', 'pets', 'ID', forge('ID', '9223372036854775808')],
     ['an id as a JSON number', 'pets', 'ID', forge('ID', 1)],
     ['a name with NUL', 'pets', 'NAME', forge('NAME', '1', 'a\0')],
-    ['a missing name', 'pets', 'NAME', forge('NAME', '1')],
+    ['no name in a list sorted by name', 'pets', 'NAME', forge('NAME', '1')],
     ['a huge quantity', 'inventory', 'QUANTITY', forge('QUANTITY', '1', '2147483648')],
     [
       'a date that does not exist',
@@ -114,7 +114,7 @@ describe('a cursor of a list', () => {
       'SHIP_DATE',
       forge('SHIP_DATE', '1', '2027-02-30T00:00:00.000Z'),
     ],
-  ])('is rejected as INVALID_CURSOR with %s', async (_what, list, field, cursor) => {
+  ])('is rejected as INVALID_CURSOR if it contains %s', async (_what, list, field, cursor) => {
     const { errors } = await gateway.graphql(
       `query ($after: String) { ${list}(orderBy: { field: ${field} }, after: $after) { totalCount } }`,
       { after: cursor },

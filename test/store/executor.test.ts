@@ -194,7 +194,7 @@ async function expectAsReference(operation: Operation): Promise<void> {
   }
 }
 
-/** Short operations for which a compiled query could return a different result. */
+/** Short operations for which a compiled query's result could differ from graphql-js's. */
 const CASES: [what: string, query: string, variables?: Record<string, unknown>][] = [
   [
     'errors in several places',

@@ -18,7 +18,7 @@ interface Row {
   shipDate: string | null;
 }
 
-/** The ship dates of orders: one a day, and the last one a millisecond after the previous one. */
+/** Returns the ship date of an order: a day after the previous order's, or a millisecond after it for the last order. */
 const dateOf = (index: number): Date =>
   index === COUNT - 1
     ? new Date(Date.UTC(2027, 0, COUNT - 1, 0, 0, 0, 1))
@@ -163,7 +163,7 @@ const INVENTORY: [string, Keep][] = [
 ];
 
 interface List {
-  /** The query around the list; arguments and selections are inserted. */
+  /** The query up to the list's arguments. */
   readonly open: string;
   readonly id: string;
   /** The sort orders: each field, and the value by which rows are compared. */
@@ -233,7 +233,7 @@ const waysFor = ({ sorts }: List, filter: string): readonly Way[] =>
     return ends.map((end): Way => [field, ...end]);
   });
 
-/** Posts a query until one statement executes it; the result must be the same each time. */
+/** Posts a query until it is compiled to one statement; the result must be the same each time. */
 async function ask(query: string) {
   const data = await gateway.data(query);
   for (let time = 2; time <= TIMES_UNTIL_COMPILED; time += 1) {
@@ -347,7 +347,7 @@ describe('an invalid filter', () => {
       ['filter', 'shipDate', 'from'],
     ],
   ])(
-    'is rejected with the path of the invalid value in the list of %s: %s',
+    'is rejected with the path of the invalid value: %s(filter: %s)',
     async (list, filter, code, path) => {
       for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
         const { errors } = await gateway.graphql(`{ ${list}(filter: ${filter}) { totalCount } }`);

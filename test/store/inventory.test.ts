@@ -121,7 +121,7 @@ describe('adjusting the stock', () => {
     expect(await stockOf(gateway, petId)).toBe(4);
   });
 
-  it('treats a missing inventory item as a stock of 0, and creates none', async () => {
+  it('treats a missing inventory item as a stock of 0 when units are removed, and creates none', async () => {
     const petId = await makePet(gateway);
     expect(await adjust(petId, -1)).toMatchObject({ code: 'INSUFFICIENT_STOCK', available: 0 });
     expect(await entryOf(petId)).toBeNull();

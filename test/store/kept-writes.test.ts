@@ -62,7 +62,7 @@ describe('a mutation that has written', () => {
     },
   );
 
-  it('keeps its result even if a later mutation fails', async () => {
+  it('keeps its result even if a later mutation in the same request fails', async () => {
     const mutation = `mutation ($petId: ID!) {
         a: placeOrder(input: { petId: $petId, quantity: 1 }) { ... on Order { id } }
         b: adjustInventory(petId: $petId, by: 1) { ... on InventoryItem { quantity } }
@@ -137,7 +137,7 @@ describe('an error that can be found before execution', () => {
     expect(data.placeOrder).toMatchObject({ id: expect.any(String) });
   });
 
-  it('causes a query to be rejected before it reads, together with all other errors', async () => {
+  it('is reported together with all other such errors, before a query reads anything', async () => {
     const query = `query ($id: ID!) {
         good: pet(id: "1") { id } bad: pet(id: $id) { id } pets(first: 101) { nodes { id } } ...F ...F
       } fragment F on Query { orders(after: "x") { nodes { id } } }`;

@@ -143,7 +143,7 @@ describe('changing several pets', () => {
 });
 
 describe('the stock of several pets', () => {
-  it('is set, created or adjusted by one statement', async () => {
+  it('is set or adjusted by one statement, which also creates missing inventory items', async () => {
     const stocked = await makePet(gateway, { stock: 5 });
     const bare = await makePet(gateway);
     gateway.statements.length = 0;

@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 
 describe('a nodeId', () => {
-  it('identifies each row of the four types, and finds the row, whether or not the query is compiled', async () => {
+  it('is unique across the four types and loads its row, whether or not the query that returned it was compiled', async () => {
     const query = `query ($petId: ID!, $orderId: ID!) {
         pet(id: $petId) { nodeId category { nodeId pets(first: 1) { nodes { nodeId } } } inventory { id nodeId } }
         order(id: $orderId) { nodeId }
@@ -99,7 +99,7 @@ describe('the field nodes', () => {
     ]);
   });
 
-  it('costs more for each row, and rejects more ids than the maximum page size', async () => {
+  it('costs more for each id, and rejects more ids than the maximum page size', async () => {
     const costOf = async (count: number) =>
       (await askCost(gateway, { query: NODES, variables: { nodeIds: petIds(count) } })).cost
         .requested;

@@ -154,9 +154,9 @@ describe('invalid arguments', () => {
   });
 
   it.each([
-    ['a name of 256 characters', { name: 'n'.repeat(256) }, 'TOO_LONG'],
-    ['null for the status', { status: null }, 'REQUIRED'],
-  ])('are reported with an error code for %s', async (_what, input, code) => {
+    ['TOO_LONG', 'a name of 256 characters', { name: 'n'.repeat(256) }],
+    ['REQUIRED', 'null for the status', { status: null }],
+  ])('are reported with the code %s for %s', async (code, _what, input) => {
     const fields = '... on InvalidInput { issues { code } }';
     const result = await mutate(gateway, 'updatePet', { id: '1', input }, fields);
     expect(result.issues).toEqual([{ code }]);

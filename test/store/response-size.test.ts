@@ -22,7 +22,7 @@ const MAX_BYTES = 1_000_000;
 
 let gateway: Gateway;
 
-/** Returns the estimated largest response of an operation. */
+/** Returns the estimate for an operation, which includes the size of its largest response. */
 function estimateOf({ query, variables, operationName }: Operation): Estimate {
   const document = parse(query);
   const operation = operationOf(document, operationName);
@@ -66,7 +66,7 @@ describe('the size of a GraphQL response', () => {
     }
   });
 
-  it('can be estimated above the limit for a query if the actual response is small enough', async () => {
+  it('decides whether a query is rejected, even if the estimate is above the limit', async () => {
     const query = `{ category(id: 21) { ${repeat(84, (i) => `a${i}: description`)} } }`;
     expect(estimateOf({ query, variables: {} }).bytes).toBeGreaterThan(MAX_BYTES);
     const { category } = await gateway.data(query);

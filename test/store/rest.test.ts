@@ -44,7 +44,7 @@ const createOrdersView = (quantity: string): Promise<unknown> =>
   );
 
 useGateway();
-describe('reading a pet', () => {
+describe('GET /pets/{petId}', () => {
   it('returns id, name, categoryId and lowercase status, with ids as JSON integers', async () => {
     const name = ' "Zoë" \\ \n\t\u0001 🐈 \u2028 </script>';
     const categoryId = await makeCategory(gateway);
@@ -146,11 +146,11 @@ describe('the ETag of a pet', () => {
   });
 });
 
-describe('listing orders', () => {
+describe('GET /store/orders', () => {
   beforeEach(() => gateway.db.write(sql`delete from orders`));
 
   it.each(['/store/orders', '/store/orders?limit=1'])(
-    'returns an empty array if there are none: %s',
+    'returns an empty array if there are no orders: %s',
     async (path) => {
       const response = await gateway.rest(path);
       expect(response.headers.get('content-type')).toMatch(/^application\/json/);
@@ -280,7 +280,7 @@ describe('listing orders', () => {
   });
 });
 
-describe('a long list of orders', () => {
+describe('a long response to GET /store/orders', () => {
   beforeAll(() => gateway.db.write(sql`alter table orders rename to all_orders`));
   afterEach(() => gateway.db.write(sql`drop view orders`));
   afterAll(() => gateway.db.write(sql`alter table all_orders rename to orders`));

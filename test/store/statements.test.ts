@@ -64,8 +64,8 @@ describe('the SQL statements of an operation', () => {
   );
 });
 
-describe('a SQL statement', () => {
-  it('is shared by lookups within an operation', async () => {
+describe('lookups and pages that are requested at the same time', () => {
+  it('share a SQL statement if they look up rows of the same type', async () => {
     gateway.statements.length = 0;
     const { a, b, none } = await gateway.data(
       '{ a: pet(id: 1) { id } b: pet(id: 2) { id } again: pet(id: 1) { id } none: pet(id: 999999) { id } }',
@@ -74,7 +74,7 @@ describe('a SQL statement', () => {
     expect(gateway.statements).toHaveLength(1);
   });
 
-  it('is not shared with a request whose cursor is invalid', async () => {
+  it('return their rows even if the cursor of another page is invalid', async () => {
     const query = `query ($after: String) {
       categories(first: 2) { nodes { pets(first: 1, after: $after) { nodes { name } } } }
     }`;
@@ -86,7 +86,7 @@ describe('a SQL statement', () => {
     expect(bad.errors?.[0]?.extensions.code).toBe('INVALID_CURSOR');
   });
 
-  it('is not shared by pages with different arguments', async () => {
+  it('return their own rows if their arguments differ', async () => {
     const { first, last, category } = await gateway.data(`{
       first: pets(first: 1, filter: { ids: [2, 92] }) { nodes { name } }
       last: pets(last: 1, filter: { ids: [2, 92] }) { nodes { name } }

@@ -12,7 +12,7 @@ let gateway: Gateway;
 /** While true, reading the change log fails. */
 let fails = false;
 let failures = 0;
-/** What subscriptions that resume have read: the number of changes, and the maximum number of concurrent statements. */
+/** The changes that resuming subscriptions have read, their running statements, and the most that ran at a time. */
 const catchUp = { changes: 0, running: 0, mostRunning: 0 };
 
 const open: typeof openCopy = async (config, log) => {
@@ -42,7 +42,7 @@ const run = (text: string): Promise<unknown> => gateway.db.write(raw(text));
 const insert = (name: string): Promise<unknown> =>
   run(`insert into categories (name) values ('${name}')`);
 
-/** Runs `work` while reading the change log fails, until it has failed more than once. */
+/** Runs `work` while reading the change log fails, and waits until at least two reads have failed. */
 async function whileFailing(work: () => Promise<unknown>): Promise<void> {
   failures = 0;
   fails = true;
@@ -67,7 +67,7 @@ const changed = async (stream: EventStream) => (await stream.data()).changed;
 
 const NAMES = '{ cursor after { name } }';
 
-/** Subscribes to the categories after a cursor. */
+/** Subscribes to the changes to categories after a cursor. */
 const namesAfter = (after: string): Promise<EventStream> =>
   subscribe(`categoryChanged(after: $after) ${NAMES}`, { after });
 
@@ -224,7 +224,7 @@ describe('a subscription', () => {
   });
 
   it.each(['petChanged(filter: { ids: [] })', 'petChanged(filter: { status: [] })'])(
-    'returns nothing for an empty list: %s',
+    'returns nothing if its filter contains an empty list: %s',
     async (field) => {
       const none = await subscribe(`${field} { petId }`);
       const some = await subscribe('petChanged { petId cursor }');
@@ -320,12 +320,12 @@ describe('a subscription that resumes', () => {
   });
 });
 
-describe('a subscription with a filter that resumes', () => {
+describe('a resumed subscription with a filter', () => {
   it('reads no changes that do not match', async () => {
     const after = await lastCursor(gateway);
     await run(`insert into categories (name) select 'read' from generate_series(1, 1200)`);
     const id = await makeCategory(gateway, 'wanted');
-    // Until the changes are settled, the subscription would receive this one without reading the log.
+    // Until the changes are settled, the subscription would receive the wanted change without reading the log.
     await untilSettled(gateway.db);
     catchUp.changes = 0;
     const stream = await subscribe(
@@ -339,7 +339,8 @@ describe('a subscription with a filter that resumes', () => {
   it('receives each matching change once and in order, however many changes do not match', async () => {
     const after = await lastCursor(gateway);
     const categoryId = await makeCategory(gateway);
-    // More changes than one statement compares with the filter. Among the first of them, more match than it returns.
+    // More changes than one statement compares with the filter. The first of them include more matching changes than
+    // one statement returns.
     await run(
       `insert into pets (name, category_id, status)
         select n::text, ${categoryId}, (case when n < 700 or n in (4999, 5000, 5001, 5400) then 'sold' else 'pending' end)::pet_status

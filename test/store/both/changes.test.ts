@@ -7,7 +7,7 @@ import { openEvents } from '../../support/live.ts';
 import { makeCategory, makeOrder, makePet } from '../../support/make.ts';
 import { lastCursor, untilSettled } from '../../support/settled.ts';
 
-// A number that JavaScript cannot represent exactly.
+// An id that a JavaScript number cannot represent exactly.
 const LARGE_ID = '9007199254740993';
 
 const HOUR_MS = 3_600_000;
@@ -85,7 +85,7 @@ const failToInsert = () =>
     throw new Error('No.');
   });
 
-/** Makes the change at a position of the change log two hours old. */
+/** Makes one change, given by its position in the change log, two hours old. */
 const age = (place: number): Promise<unknown> =>
   run(`update changes set changed_at = now() - interval '2 hours'
         where id = (select id from changes order by transaction, id offset ${place} limit 1)`);
@@ -95,14 +95,14 @@ const kept = async (): Promise<string[]> =>
   (await page({ first: 100 })).edges.map(({ cursor }) => cursor);
 
 describeOnGateways(() => {
-  describe('a SQL statement', () => {
+  describe('the change log', () => {
     const category = { id: LARGE_ID, name: 'É\n"\u0001', description: 'null' };
     const pet = { id: LARGE_ID, name: 'Rex', categoryId: LARGE_ID, status: 'PENDING' };
     const stock = { petId: LARGE_ID, quantity: 2_147_483_647 };
     const shipDate = '0001-01-01T00:00:00.001Z';
     const order = { id: LARGE_ID, petId: LARGE_ID, quantity: 1, shipDate, complete: false };
 
-    it('is recorded with all values of a row, including an id above 2^53', async () => {
+    it('contains all values of a row that SQL changes, including an id above 2^53', async () => {
       const contents = await contentsOf(async () => {
         await run(
           `insert into categories (id, name, description) values (${LARGE_ID}, E'É\\n"\\x01', 'null')`,
@@ -145,7 +145,7 @@ describeOnGateways(() => {
       ]);
     });
 
-    it('is recorded as an update to each row whose values it changes, and to no other row', async () => {
+    it('contains an update for each row whose values a SQL statement changes, and for no other row', async () => {
       const changed = await makeCategory(gateway, 'changed');
       await makeCategory(gateway, 'same');
       const contents = await contentsOf(async () => {
@@ -157,7 +157,7 @@ describeOnGateways(() => {
     });
 
     it.each(['truncate pets cascade', 'delete from pets'])(
-      'is recorded as a deletion of each row, including rows of other tables: %s',
+      'contains a deletion for each row that a SQL statement deletes, including rows of other tables: %s',
       async (statement) => {
         await run('truncate pets cascade');
         const categoryId = await makeCategory(gateway);
@@ -173,7 +173,7 @@ describeOnGateways(() => {
       },
     );
 
-    it('is recorded in order if its transaction contains several statements', async () => {
+    it('contains the changes of a transaction in the order of its statements', async () => {
       const contents = await contentsOf(() =>
         gateway.db.transaction(async ({ query }) => {
           await query(raw(`insert into categories (id, name) values (${LARGE_ID}, 'a')`));
@@ -190,7 +190,7 @@ describeOnGateways(() => {
       ]);
     });
 
-    it('is not recorded if it is rolled back', async () => {
+    it('contains no changes that were rolled back', async () => {
       expect(await contentsOf(() => expect(failToInsert()).rejects.toThrow('No.'))).toEqual([]);
     });
   });
@@ -236,7 +236,7 @@ describeOnGateways(() => {
     });
   });
 
-  it('the time of a change is the time of its statement', async () => {
+  it('the time of a change is between the request and its response', async () => {
     const start = Date.now();
     const [change] = await changesOf(() => makeCategory(gateway));
     const time = Date.parse(change?.changedAt ?? '');

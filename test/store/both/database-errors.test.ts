@@ -106,7 +106,7 @@ describeOnGateways(() => {
       },
     );
 
-    it('causes PET_IN_USE when a pet is deleted, whatever table refers to the pet', async () => {
+    it('causes PET_IN_USE when a pet is deleted, even if the model does not contain the table that refers to the pet', async () => {
       const free = await makePet(gateway);
       await run('create table owners (pet_id bigint references pets)');
       await run(`insert into owners values (${free})`);
@@ -249,7 +249,7 @@ describeOnGateways(() => {
       expectCauseInLog();
     });
 
-    it('is logged once with the number of failed fields, and returned up to a hundred times', async () => {
+    it('in 396 fields is logged once with that number, and returned for 100 of the fields', async () => {
       await broken.db.write(raw('drop table if exists inventory_items'));
       const categoryId = await makeCategory(broken);
       await broken.db.write(sql`insert into pets (name, category_id)
@@ -286,14 +286,14 @@ it.each([
   ['ERROR', 'XX000', false],
   ['ВАЖНО', '57P01', false],
 ])(
-  'an error with severity %s and SQLSTATE %s means that the statement is certainly rolled back: %s',
+  'an error with severity %s and SQLSTATE %s means that the statement was certainly rolled back: %s',
   (...row) => {
     const [severity, code, expected] = row;
     expect(isRolledBack(reported(severity, code))).toBe(expected);
   },
 );
 
-it('an error that PostgreSQL did not report means that the statement may be committed', () => {
+it('an error that PostgreSQL did not report means that the statement may have been committed', () => {
   const broken = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
   expect([broken, new OutcomeUnknown(broken), null].some(isRolledBack)).toBe(false);
 });

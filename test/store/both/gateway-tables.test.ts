@@ -11,7 +11,7 @@ const NEW_STORE = `
   create table categories (id bigint primary key);
   select record_changes_of('categories', 'Category', 'id')`;
 
-/** The catalog entries for the gateway's tables, and for a table's triggers. */
+/** The catalog entries of the gateway's tables and functions, and of the triggers of `categories`. */
 const READ_CATALOGUE = `
   with own as (select unnest(array['changes', 'idempotency_keys', 'settled_changes']) as name)
   select 'column' as kind, to_jsonb(columns) - '{table_catalog,udt_catalog}'::text[] as fact

@@ -10,11 +10,11 @@ interface Write {
   mutation: string;
   fields: string;
   /**
-   * Its input: P and C stand for the ids of a pet with a stock of 10 and of its category, O for its order, D for a
-   * pet without orders, E for a category without pets.
+   * Its input, in which letters stand for ids: P is a pet with a stock of 10, C is its category, O is its order, D is
+   * a pet without orders, and E is a category without pets.
    */
   input: string;
-  /** The same input in another notation. */
+  /** The same input, written differently. */
   same: string[];
   /** Different input. */
   others: string[];
@@ -171,7 +171,8 @@ const WRITES: Write[] = [
 let keys = 0;
 
 /**
- * Returns a function that sends a mutation for new rows, and a function that reads everything the mutation may change.
+ * Creates rows, and returns a function that sends a mutation for them, and a function that reads values and counts that
+ * the mutations change.
  */
 async function prepare({ mutation, fields }: Write) {
   const key = `key ${(keys += 1)}`;
@@ -307,7 +308,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(7);
     });
 
-    it('makes a retry return the order as created, even after the order was completed or cancelled', async () => {
+    it('makes a retry return the original result, even after the order has been completed or cancelled', async () => {
       const petId = await makePet(gateway, { stock: 10 });
       for (const change of ['completeOrder', 'cancelOrder']) {
         const input = { petId, quantity: 1 };
@@ -318,7 +319,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(9);
     });
 
-    it('recognizes the same input if a variable that was used twice is replaced by its value', async () => {
+    it('makes a retry return the original result, even if the first request used a variable twice and the retry repeats its value', async () => {
       const petId = await makePet(gateway, { stock: 10 });
       const line = (shipDate: string): string =>
         `{ petId: ${petId}, quantity: 1, shipDate: ${shipDate} }`;
@@ -350,7 +351,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(1);
     });
 
-    // `hash` is the digest of the input that the earlier release stored.
+    // `hash` is the digest that the earlier release stored for the input.
     it.each([
       {
         operation: 'createPet',
@@ -371,7 +372,7 @@ describeOnGateways(() => {
         ids: { id: ['bigint'], petId: ['bigint'] },
       },
     ])(
-      'makes a retry of $operation return the original result, even if it was stored by an earlier release without the input field $later',
+      'makes a retry of $operation return the original result, even if an earlier release, which did not have the input field $later, stored the result',
       async ({ operation, type, later, hash, input, row, ids }) => {
         const key = `${operation} before`;
         const result = JSON.stringify({ json: row, meta: { values: ids, v: 1 } });
@@ -394,7 +395,7 @@ describeOnGateways(() => {
       });
     });
 
-    it('is deleted only once it is old', async () => {
+    it('is deleted when it is old, and not before', async () => {
       const petId = await makePet(gateway, { stock: 10 });
       const input = { petId, quantity: 1 };
       const first = await place(input, 'old');

@@ -13,7 +13,7 @@ import { startGateway } from '../../support/gateway.ts';
 const FOLDER = new URL('../../../prisma/migrations/', import.meta.url);
 const NAME = '20261121000000_pet_store';
 
-/** Formats rows, with white space as single spaces: some migrations indent these functions differently. */
+/** Returns rows as JSON with single spaces, because some migrations indent the same function differently. */
 const plain = (rows: unknown): string => JSON.stringify(rows).replaceAll(/(\\n| )+/g, ' ');
 
 let logged: unknown[] = [];
@@ -177,7 +177,7 @@ describeOnDatabases(() => {
 
     const recorded = Object.values(TABLES).filter(({ type }) => petStore.changedTypes.has(type));
 
-    it('have the function and triggers of record_changes_of for each type whose changes are recorded', async () => {
+    it('have the function and triggers that record_changes_of creates, for each type whose changes are recorded', async () => {
       const read = () =>
         database.run(`
           select proname, pg_get_functiondef(pg_proc.oid), proacl::text,

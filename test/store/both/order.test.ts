@@ -39,7 +39,7 @@ const PAST: [when: string, hours: number][] = [
   ['from 30 years ago', 30 * 365 * 24],
 ];
 
-/** The rejection of a date at a path. */
+/** The rejection of a past ship date at a path of the input. */
 const past = (path: string[]): object => ({
   code: 'INVALID_INPUT',
   issues: [
@@ -60,7 +60,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(2);
     });
 
-    it('returns INSUFFICIENT_STOCK with the units left, or 0 without an inventory item, and takes no units', async () => {
+    it('returns INSUFFICIENT_STOCK with the stock, which is 0 without an inventory item, and takes no units', async () => {
       const refusal = { code: 'INSUFFICIENT_STOCK' };
       const petId = await makePet(gateway, { stock: 2 });
       expect(await place({ petId, quantity: 3 })).toEqual({ ...refusal, available: 2 });
@@ -138,7 +138,7 @@ describeOnGateways(() => {
   });
 
   describe('an order whose ship date has passed', () => {
-    it('can be read, found by its date, completed and cancelled', async () => {
+    it('can be read, found by its date, and completed or cancelled', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const ids = [await makeOrder(gateway, petId), await makeOrder(gateway, petId)];
       await gateway.db.write(

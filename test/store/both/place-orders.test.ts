@@ -82,7 +82,7 @@ describeOnGateways(() => {
     });
   });
 
-  describe('placing several orders, one of which is rejected,', () => {
+  describe('placing several orders, some of which are rejected,', () => {
     it('reports the index of the entry at which the total for its pet exceeds the stock', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const other = await makePet(gateway, { stock: 5 });
@@ -134,7 +134,7 @@ describeOnGateways(() => {
     expect([none, few]).toEqual([{ line: null }, { line: null }]);
   });
 
-  describe('an invalid cart', () => {
+  describe('a cart', () => {
     it('is rejected if it is empty', async () => {
       expect(await place([])).toMatchObject({
         code: 'INVALID_INPUT',

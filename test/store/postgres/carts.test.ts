@@ -87,7 +87,7 @@ const placeOne: Act = async (ledger, turn) => {
   return answer;
 };
 
-/** Cancels or completes an order, possibly at the same time as others. */
+/** Cancels or completes an order, possibly while another caller does the same. */
 const endOrder: Act = async (ledger, turn) => {
   const id = ledger.orders[random(ledger.orders.length)] ?? '0';
   const mutation = random(8) === 0 ? 'completeOrder' : 'cancelOrder';
@@ -119,7 +119,7 @@ const updatePet: Act = (ledger, turn) => {
   return change(turn, 'updatePet', { id: ledger.anyPet(), input: { status } });
 };
 
-/** Tries to delete a pet, which fails if the pet has orders. New pets replace the oldest. */
+/** Tries to delete a pet, which fails if the pet has orders. */
 const deletePet: Act = (ledger, turn) => change(turn, 'deletePet', { id: ledger.anyPet() });
 
 const ACTS = [
@@ -138,6 +138,7 @@ describe('concurrent carts and orders at two gateways, among other writes to pet
       const petId = await makePet(first, { categoryId, stock: STOCK });
       ledger.add(petId, STOCK);
       ledger.pets.push(petId);
+      // From the seventh pet on, each new pet replaces the oldest.
       if (ledger.pets.length > 6) ledger.pets.shift();
     };
     for (let pet = 0; pet < 6; pet += 1) await addPet();

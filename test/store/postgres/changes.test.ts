@@ -15,7 +15,7 @@ import { untilSettled } from '../../support/settled.ts';
 const WAIT = { timeout: 30_000, interval: 10 };
 const NAMES = 'subscription { categoryChanged { after { name } } }';
 
-/** Two gateways on one database, and one that cannot listen. */
+/** Three gateways on one database, one of which does not listen for notifications. */
 let first: Gateway;
 let second: Gateway;
 let polling: Gateway;
@@ -121,7 +121,7 @@ describe('SQL that an operator runs', () => {
     await runSql(url, `drop owned by ${ROLE}; drop role ${ROLE}`);
   });
 
-  it('is recorded with any search path, even if the path leads to other tables and operators with the same names', async () => {
+  it('has its changes recorded whatever the search path, even if the path contains tables and operators with the same names', async () => {
     await runSql(
       url,
       `create schema other;
@@ -170,7 +170,7 @@ describe('gateways on one database', () => {
     await expect.poll(() => countStreams(second), WAIT).toBe(0);
   });
 
-  it('see changes even without notifications, with PGBOUNCER=true', async () => {
+  it('deliver changes with PGBOUNCER=true, although they receive no notifications', async () => {
     const count = async (): Promise<number> => (await runSql(url, `select ${LISTENING}`)).length;
     const before = await count();
     const stream = await follow(polling);

@@ -12,7 +12,7 @@ import { repeat } from '../../support/repeat.ts';
 
 const POOL_SIZE = 4;
 const MAX_HEAVY = POOL_SIZE / 2;
-// Longer than any test: fake timers stop the clock until the caller disconnects.
+// Longer than any test: the test moves a fake clock forward.
 const RESPONSE_TIMEOUT_MS = 500_000;
 
 let gateway: Gateway;
@@ -62,7 +62,7 @@ async function expectWaiting(statements: number): Promise<void> {
   await expect.poll(() => countLockWaits(url), { interval: 10 }).toBe(statements);
 }
 
-/** Disconnects from a gateway before it responds. */
+/** Stops waiting for a response. */
 type Leave = () => void;
 
 function askByHttp(query: string): Leave {
@@ -106,7 +106,7 @@ async function askTwice(query: string): Promise<[RawSocket, RawSocket]> {
 
 /** Makes a change, and makes statements that read pets wait. */
 async function changeWithLock(): Promise<void> {
-  // This transaction starts before the lock's, because all earlier transactions hold back a change.
+  // This transaction starts first, because the lock's transaction would hold back the changes of later ones.
   const client = new Client({ connectionString: url });
   await client.connect();
   await client.query(`begin; insert into categories (name) values ('Cats')`);
@@ -138,9 +138,9 @@ describe.each(Object.keys(WAYS))('a client that %s', (way) => {
   const ask = WAYS[way] ?? askByHttp;
 
   it.each([
-    ['executed by graphql-js', 'nodes { name }', false],
-    ['compiled', 'nodes { id }', true],
-  ])("has its query's statement cancelled on PostgreSQL: %s", async (_how, fields, isCompiled) => {
+    ['a query that graphql-js executes', 'nodes { name }', false],
+    ['a compiled query', 'nodes { id }', true],
+  ])('has its statement cancelled on PostgreSQL: %s', async (_how, fields, isCompiled) => {
     const query = `{ pets { ${fields} } }`;
     if (isCompiled) await compile(query);
     await lock('pets');
@@ -187,8 +187,8 @@ describe('a statement that several clients share', () => {
   const LIST = '{ pets { nodes { id name } } }';
 
   it.each([
-    ['executed by graphql-js', false],
-    ['compiled', true],
+    ['a query that graphql-js executes', false],
+    ['a compiled query', true],
   ])('returns its result to the clients that remain: %s', async (_how, isCompiled) => {
     const query = isCompiled ? LIST : LIST.replace('name', 'status');
     if (isCompiled) await compile(query);

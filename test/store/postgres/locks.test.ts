@@ -71,7 +71,7 @@ const CART = 'placeOrders(input: [{ petId: "H", quantity: 1 }, { petId: "L", qua
 const STOCKS = 'adjustInventories(input: [{ petId: "H", by: 1 }, { petId: "L", by: 1 }])';
 
 describe.concurrent('a mutation whose input is a list', () => {
-  // The entries are in the opposite order.
+  // The entries are in descending order of the pets' ids.
   it.for([
     ['pets', CART, 'PlacedOrders'],
     ['inventory_items', CART, 'PlacedOrders'],
@@ -178,7 +178,7 @@ describe.concurrent('a write', () => {
 const countShared = (): number =>
   gateway.statements.filter((text) => text.includes('skip locked')).length;
 
-/** Creates a trigger, as an operator may, which runs a statement for each order of 7 units. */
+/** Creates a trigger, as an operator might, that runs a statement for each order of 7 units. */
 const createTrigger = (statement: string): Promise<unknown> =>
   runSql(
     url,
@@ -325,7 +325,7 @@ it.each<[string, () => Promise<unknown>]>([
   async (_name, read) => {
     const petId = await makePet(gateway);
     const other = await begin('lock table orders in access exclusive mode');
-    // More than there are connections. Queries in one tick would share a statement.
+    // More reads than there are connections. Queries in one tick would share a statement.
     const reads: Promise<unknown>[] = [];
     for (let count = 0; count < 15; count += 1) {
       reads.push(read());

@@ -52,7 +52,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Closes the connection that sends a string. With a severity, it first sends an error, like poolers. */
+/** Closes the connection on which a string is sent; if a severity is given, after an error like those of poolers. */
 function lose(lost: Loss, text: string | RegExp, severity?: string): void {
   proxy.intercept(text, (message, client, server) => {
     if (lost === 'the statement') {
@@ -76,7 +76,7 @@ async function sendAndLose(operation: string, lost: Loss, text: string | RegExp)
   return answer;
 }
 
-/** Expects a log line for a response, with the cause of the lost connection. */
+/** Expects one log line, with the lost connection as its error or as the cause of its error. */
 function expectLogged(): void {
   const lost = expect.objectContaining({ message: expect.stringMatching(/terminated|ECONNRESET/) });
   const lines = gateway.loggedErrors.splice(0) as { err: Error }[];
@@ -148,14 +148,17 @@ describe('a write whose connection is lost before PostgreSQL responds', () => {
     expectLogged();
   });
 
-  it.each(LOSSES)('may or may not be applied if %s is lost', async (lost) => {
-    const { status, data, code, retryAfter } = await sendAndLose(order(), lost, ORDERED);
-    expect([status, data, code]).toEqual([200, { placeOrder: null }, 'OUTCOME_UNKNOWN']);
-    // The caller must not repeat the request blindly.
-    expect(retryAfter).toBeNull();
-    expectLogged();
-    expect(await ordersOf(petId)).toEqual(lost === 'the response' ? ONE : NONE);
-  });
+  it.each(LOSSES)(
+    'returns OUTCOME_UNKNOWN whether it was applied or not (%s is lost)',
+    async (lost) => {
+      const { status, data, code, retryAfter } = await sendAndLose(order(), lost, ORDERED);
+      expect([status, data, code]).toEqual([200, { placeOrder: null }, 'OUTCOME_UNKNOWN']);
+      // The caller must not repeat the request blindly.
+      expect(retryAfter).toBeNull();
+      expectLogged();
+      expect(await ordersOf(petId)).toEqual(lost === 'the response' ? ONE : NONE);
+    },
+  );
 
   it.each(LOSSES)(
     'is applied only once if it is retried with its key (COMMIT: %s is lost)',
@@ -175,7 +178,7 @@ describe('a write whose connection is lost before PostgreSQL responds', () => {
 describe.each(['FATAL', 'ERROR', 'FEHLER'])(
   'a server that a pooler reports as lost with severity %s',
   (severity) => {
-    it('may have applied a write', async () => {
+    it('may have applied a write, which returns OUTCOME_UNKNOWN', async () => {
       lose('the response', ORDERED, severity);
       expect((await send(gateway, order())).code).toBe('OUTCOME_UNKNOWN');
       expect(gateway.loggedErrors.splice(0)).toHaveLength(1);

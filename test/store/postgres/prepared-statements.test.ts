@@ -15,7 +15,7 @@ interface Prepared {
   readonly length: number;
 }
 
-/** Runs different statements, and returns the maximum number that the connection had prepared at a time. */
+/** Runs different statements; returns the most that the connection had prepared at a time, and their total length. */
 async function prepare(statements: number, comment: string): Promise<Prepared> {
   let most: Prepared = { count: 0, length: 0 };
   for (let index = 0; index < statements; index += 1) {

@@ -67,7 +67,7 @@ const FIRST_OPERATIONS = [
   place('2100-12-03T09:00:00Z', 'a'),
   place('2100-03-12T23:59:59.5Z', 'b'),
 ];
-// Callers can't place an order in the past.
+// Callers can't place an order with such an old ship date.
 const PAST_ORDER = sql`
   insert into orders (pet_id, quantity, ship_date) values (1, 2, '0099-02-01T00:00:00Z')`;
 const LATER_OPERATIONS = [
@@ -89,7 +89,7 @@ async function ask(gateway: Gateway, query: string): Promise<Record<string, unkn
   return (await response.json()) as Record<string, unknown>;
 }
 
-/** Sends operations of every kind, and returns the responses. */
+/** Sends many kinds of requests, and returns the responses. */
 async function exercise(gateway: Gateway): Promise<unknown[]> {
   const answers: unknown[] = [];
   for (const query of FIRST_OPERATIONS) answers.push(await ask(gateway, query));

@@ -26,7 +26,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Holds back the data sent to PostgreSQL, starting with a string; returns a function that sends it. */
+/** Holds back what is sent to PostgreSQL, from a string on; returns a function that sends it. */
 function hold(text: string): () => void {
   let send: (() => void) | undefined;
   proxy.intercept(text, (message, client, server) => {
@@ -48,9 +48,9 @@ async function expectWritten(): Promise<void> {
   expect(await gateway.data(query)).toEqual({ category: createCategory });
 }
 
-describe('a transaction', () => {
+describe('a transaction with a statement that gets no response in time', () => {
   it.each(['BEGIN', 'insert into idempotency_keys', 'insert into categories', 'COMMIT'])(
-    'does not include the next write if its %s gets no response in time',
+    'does not include the next write: %s',
     async (statement) => {
       const send = hold(statement);
       const failed = await gateway.graphql(CREATE, { key: statement });
@@ -61,7 +61,7 @@ describe('a transaction', () => {
     },
   );
 
-  it('does not include the next write if its ROLLBACK gets no response in time', async () => {
+  it('does not include the next write: ROLLBACK', async () => {
     const send = hold('ROLLBACK');
     const order = `mutation { placeOrder(input: { petId: "1", quantity: 1 }, idempotencyKey: "none") {
       ... on Error { code } } }`;
