@@ -65,8 +65,8 @@ function createCache(schema: IntrospectionQuery): Exchange {
 type Fields = Readonly<Record<string, { __typename?: string; message?: string } | null>>;
 
 /**
- * Moves errors of later releases from the data to `error`: Graphcache never delivers a result with a
- * type that its schema lacks.
+ * Moves errors whose types the schema lacks from the data to `error`: Graphcache never delivers a result
+ * that contains such a type.
  */
 function moveLaterErrors({ __schema }: IntrospectionQuery): Exchange {
   const known = new Set(['Mutation', ...__schema.types.map(({ name }) => name)]);
@@ -88,8 +88,8 @@ function moveLaterErrors({ __schema }: IntrospectionQuery): Exchange {
 }
 
 /**
- * Creates a client for a gateway. `schema` is the result of an introspection query; `live` sends
- * subscriptions, as `createLiveExchange` does.
+ * Creates a client for a gateway. `schema` is the result of an introspection query; `live` has the exchange
+ * for subscriptions, such as that of `createLiveExchange`.
  */
 export const createUrqlClient = (
   url: string,

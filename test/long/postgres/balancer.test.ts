@@ -32,7 +32,7 @@ let balancer: Proxy;
 let gateway: ReplicatedGateway;
 let petId: string;
 
-/** Sets the standby that must have a write before the server acknowledges it; no standby if empty. */
+/** Sets the standby that must have received a write before the server acknowledges it; none if the name is empty. */
 async function setSynchronous(server: ReplicatedServer, standby: string): Promise<void> {
   await runSql(server.url, `alter system set synchronous_standby_names = '${standby}'`);
   await runSql(server.url, 'select pg_reload_conf()');
@@ -62,7 +62,7 @@ beforeEach(async () => {
   balancer = await startTcpProxy([former.url]);
 });
 afterEach(async () => {
-  // Each test checks what callers get; the log contains the causes.
+  // A failover makes the gateway log errors; each test checks what callers get.
   gateway.loggedErrors.length = 0;
   try {
     await gateway.close();

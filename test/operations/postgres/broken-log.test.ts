@@ -24,7 +24,7 @@ afterEach(killPrograms);
 const BATCH = 1000;
 const REQUESTS = Buffer.from(`GET /none HTTP/1.1\r\nHost: localhost\r\n\r\n`.repeat(BATCH));
 
-/** Sends a thousand requests on one connection, each logging a line. */
+/** Sends a thousand requests on one connection, each of which logs a line. */
 async function logRequests(url: string): Promise<void> {
   const socket = connectTo({ url });
   socket.write(REQUESTS);
