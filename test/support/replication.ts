@@ -119,7 +119,7 @@ export class ReplicatedServer extends PostgresServer {
     );
   }
 
-  /** Delays a standby's replay of transactions by this time after their commit; 0 ends the delay. */
+  /** Makes a standby replay each transaction only this long after its commit; 0 ends the delay. */
   async setDelay(ms: number): Promise<void> {
     await set(this.url, 'recovery_min_apply_delay', String(ms));
   }

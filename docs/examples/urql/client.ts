@@ -22,7 +22,7 @@ const keysOf = ({ __schema }: IntrospectionQuery): Record<string, () => null> =>
 
 /** Creates a cache that appends the pages of a list, and evicts what a write has made stale. */
 function createCache(schema: IntrospectionQuery): Exchange {
-  // The objects whose lists were read, and Query: Graphcache cannot list them.
+  // The objects whose lists were read, including Query, with their types: Graphcache cannot enumerate objects.
   const parents = new Map<string, string>();
   const readPages = relayPagination();
   const list: Resolver = (parent, args, cache, info) => {

@@ -30,7 +30,7 @@ const RENAME = `mutation Rename {
 const STALE = `mutation Stale {
   updateInventory(petId: 1, input: { quantity: 1 }, expectedQuantity: 99) { ... on StaleInventory { available } } }`;
 
-// The alerts that the load fires. The last one takes a quarter of an hour, so no test waits for it.
+// The alerts that the load causes. The last one fires only after a quarter of an hour, so no test waits for it.
 const FAULTS = [
   'GatewayBug',
   'GatewayDeprecatedCallsAfterSunset',

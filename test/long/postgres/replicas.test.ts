@@ -120,7 +120,7 @@ const STOCK = (): string => `{ inventoryItem(petId: "${petId}") { quantity } }`;
 
 const READERS = { concurrency: 20, path: '/store/orders?limit=1' };
 
-/** Makes each query of orders sleep for a minute on the first replica, as long as the table `sleepers` has its row. */
+/** Makes each query of orders sleep for a minute on the first replica while the table `sleepers` names that replica. */
 const SLOW_ON_FIRST = `
   create table sleepers (server text);
   insert into sleepers values ('server2');

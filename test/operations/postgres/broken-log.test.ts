@@ -82,7 +82,7 @@ describe.skipIf(process.platform !== 'linux')(
 
 // Enough errors to exceed the 2 MB that can wait to be written.
 const ERRORS = 3000;
-/** Logs errors of more than a kilobyte each on SIGUSR2, which is faster than sending requests. */
+/** On SIGUSR2, logs errors of more than a kilobyte each: that is faster than sending requests. */
 const LOG_ERRORS = `
   process.once('SIGUSR2', () => {
     for (let count = 0; count < ${ERRORS}; count += 1) Promise.reject(new Error('x'.repeat(500)));

@@ -80,7 +80,7 @@ describe('with OpenTelemetry, a request', () => {
     'query Pets { pets(first: 2) { nodes { category { name } inventory { quantity } } } }';
 
   it.each([
-    // The first execution also opens connections.
+    // The second execution, because the first also opens connections.
     ['its statements', 2, 3],
     ['its only statement, if its query is compiled', 3, 1],
   ])("has the spans of its operation and %s in the caller's trace", async (_what, time, count) => {
