@@ -74,7 +74,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
       { variables: { after } },
     );
 
-  /** Executes a query until it is compiled, and expects the same result each time; returns the SQL of the last execution. */
+  /** Executes a query until it is compiled, always expecting the same result; returns the SQL of the last execution. */
   async function statementsOf(query: string): Promise<string[]> {
     const first = await data(query);
     expect(await data(query)).toEqual(first);
