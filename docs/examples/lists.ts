@@ -1,11 +1,11 @@
-/** A field of a type or of Query that returns a list of objects. */
+/** A field that returns a list of objects, written as `Type.field`. */
 type List = `${string}.${string}`;
 
 const CATEGORIES: readonly List[] = ['Query.categories'];
-// Lists of pets can depend on their stock, and lists of the stock on its pets.
+// A list of pets can depend on their stock, and a list of inventory items on their pets.
 const STOCK: readonly List[] = ['Query.pets', 'Category.pets', 'Query.inventory'];
 const ORDERS: readonly List[] = ['Query.orders', 'Pet.orders'];
-// Lists of orders can depend on their pets, and orders change the stock.
+// A list of orders can depend on their pets, and orders change the stock.
 const STOCK_AND_ORDERS: readonly List[] = [...STOCK, ...ORDERS];
 
 /** The lists that a write can add to, remove from or reorder, by the type of its result. */
@@ -39,7 +39,7 @@ export const GONE: Readonly<Record<string, readonly string[]>> = {
   OrderChange: ['Order'],
 };
 
-/** The result of a mutation, or a change from a subscription. A change needs its `kind` and its id. */
+/** The result of a mutation, or a change from a subscription. A change must include its `kind` and the object's id. */
 export interface Result {
   readonly __typename: string;
   readonly kind?: 'CREATED' | 'UPDATED' | 'DELETED';
@@ -50,8 +50,8 @@ export interface Result {
 }
 
 /**
- * Returns the lists to reload after a write: none after an error. Objects that others update stay in
- * place, or each sale would send the reader of a list back to its first page.
+ * Returns the lists to reload after a write. There are none after an error or an UPDATED change: if every sale
+ * reloaded the lists, their readers would be sent back to the first page.
  */
 export const listsToForget = ({ __typename, kind }: Result): readonly List[] =>
   kind === 'UPDATED' ? [] : (LISTS[__typename] ?? []);

@@ -36,7 +36,7 @@ export function openWebSockets(
 /** Subscribes over Server-Sent Events: one request for each subscription. */
 export function openEventStreams(url: string, headers: ReadHeaders): Subscribe {
   const client = createSseClient({ url, headers, retryAttempts: 0 });
-  // graphql-sse's types declare other errors than the sink receives.
+  // The errors that graphql-sse passes to the sink differ from those that its types declare.
   return (request, sink) => client.subscribe(request as RequestParams, sink as Sink);
 }
 
@@ -66,7 +66,7 @@ function toResult(error: unknown): FormattedExecutionResult | undefined {
   return { errors: [{ message: reason, extensions: { code: 'UNAUTHENTICATED' } }] };
 }
 
-/** Returns the cursor of a change: a subscription has one field. */
+/** Returns the cursor of a change, which is the only field of the data. */
 function cursorOf({ data }: FormattedExecutionResult): string | undefined {
   const [change] = Object.values(data ?? {}) as { cursor?: string }[];
   return change?.cursor;
@@ -84,9 +84,9 @@ export type LastCursor = {
 
 /**
  * Returns a `Subscribe` that resumes when the connection is lost, the gateway shuts down or the token expires:
- * it subscribes again after the last cursor. Without a cursor, it first reads the end of the log, so that a
- * connection that is lost before its first change misses nothing either. Errors that the app must handle, such
- * as CURSOR_EXPIRED, are the last result.
+ * it subscribes again after the last cursor. Without a cursor, it first reads the end of the log, so that no change
+ * is missed even if the connection is lost before the first one. An error that the app must handle, such as
+ * CURSOR_EXPIRED, is the last result.
  */
 export const resume =
   (subscribe: Subscribe, pauseMs = 1000): Subscribe =>
@@ -96,8 +96,8 @@ export const resume =
     let isStopped = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let close: (() => void) | undefined;
-    // graphql-ws 6.4.2 counts a subscription twice, and keeps its connection, if it is ended while its last
-    // result is delivered.
+    // If a subscription is ended while its last result is being delivered, graphql-ws 6.4.2 counts it twice and keeps
+    // its connection open.
     const closeSoon = (): void => queueMicrotask(() => close?.());
 
     const begin = (): void => {
@@ -168,7 +168,7 @@ export const resume =
 
 /** An app's callbacks for data and its changes. */
 export interface Follower<Change> {
-  /** Loads all data: at the start, and after changes were missed. */
+  /** Loads all data: at the start, and again whenever changes have been missed. */
   readonly readRows: () => Promise<unknown>;
   readonly onChange: (change: Change) => void;
   readonly onError: (error: unknown) => void;

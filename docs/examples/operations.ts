@@ -58,7 +58,7 @@ export const PLACE_ORDER = graphql(`
 
 type Ordered = ResultOf<typeof PLACE_ORDER>['placeOrder'];
 
-/** The message to the user about an order. A result without data has an error that the user can't fix. */
+/** Returns the message to the user about an order. `result` is undefined if the request failed. */
 export function describeOrder(result: Ordered | undefined): string {
   if (!result) return 'The order failed. Please try again.';
   return result.__typename === 'Order' ? `You ordered ${result.pet.name}.` : result.message;

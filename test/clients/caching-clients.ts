@@ -23,7 +23,7 @@ export interface Shown {
 export interface CachingClient {
   /** Returns the data of a query, from the cache if possible. */
   query(text: string, variables: Variables): Promise<Data>;
-  /** Reads a query and shows it until the client is stopped. */
+  /** Runs a query and shows its data until the client is stopped. */
   show(text: string, variables: Variables): Promise<Shown>;
   mutate(text: string, variables: Variables): Promise<{ data: Data; error: Error | undefined }>;
   stop(): void;

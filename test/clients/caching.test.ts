@@ -94,7 +94,7 @@ describe.each([
     });
   });
 
-  it('updates the stock wherever the pet is shown', async () => {
+  it("shows a pet's new stock everywhere after a mutation has set it", async () => {
     const categoryId = await makeCategory(gateway);
     const petId = await makePet(gateway, { categoryId });
     const pets = await client.show(PETS, { categoryId });

@@ -17,7 +17,7 @@ import { PET_CHANGED, type PetChange } from './live-operations.ts';
 import { readPossibleTypes } from './possible-types.ts';
 import { loadRelayProgram } from './relay-program.ts';
 
-/** The connections of a client in one test. */
+/** How a client connects to gateways in one test. */
 export interface Connection {
   /** The URL of the GraphQL endpoint. */
   readonly url: string;

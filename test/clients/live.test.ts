@@ -146,7 +146,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
     const received = (count: number): Promise<unknown> =>
       vi.waitUntil(() => errors.length > 0 || changes.length >= count, WAIT);
 
-    /** Expects the changes to these pets to be received once and in order. */
+    /** Expects each change to these pets after the first `after` changes to be received once and in order. */
     const expectRecorded = async (after: number, ...ids: string[]): Promise<void> => {
       const record = (await readRecord()).slice(after).filter(({ petId }) => ids.includes(petId));
       expect(changes.map(({ cursor }) => cursor)).toEqual(record.map(({ cursor }) => cursor));

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { createOwnWritesFetch } from '../../docs/examples/own-writes.ts';
 
-it('a client sends the highest position that it has received with each later request', async () => {
+it('createOwnWritesFetch() sends, with each request, the highest position received so far', async () => {
   const received: (string | null)[] = [];
   // Responds like a gateway with replicas, which returns the positions of writes.
   const fetchOwnWrites = createOwnWritesFetch(async (url, init) => {

@@ -74,17 +74,20 @@ describe('Apollo Client', () => {
   it.each([
     ['POST', false],
     ['GET', true],
-  ])('sends the text of a query once, and then only its hash, with %s', async (method, isGet) => {
-    const id = await makePet(automatic, { name: 'Cleo' });
-    const query = gql(PET.replace('Pet', `Pet${method}`));
-    const options = { sha256: hashOf, useGETForHashedQueries: isGet };
-    const client = connectApollo(automatic, options);
-    for (let time = 0; time < 2; time += 1) {
-      const { data } = await client.query({ query, variables: { id } });
-      expect(data).toMatchObject({ pet: { name: 'Cleo' } });
-    }
-    expect(requests).toEqual([`${method} 404`, 'POST 200 with text', `${method} 200`]);
-  });
+  ])(
+    'sends the hash of a query by %s, and its text only if the gateway does not know the hash',
+    async (method, isGet) => {
+      const id = await makePet(automatic, { name: 'Cleo' });
+      const query = gql(PET.replace('Pet', `Pet${method}`));
+      const options = { sha256: hashOf, useGETForHashedQueries: isGet };
+      const client = connectApollo(automatic, options);
+      for (let time = 0; time < 2; time += 1) {
+        const { data } = await client.query({ query, variables: { id } });
+        expect(data).toMatchObject({ pet: { name: 'Cleo' } });
+      }
+      expect(requests).toEqual([`${method} 404`, 'POST 200 with text', `${method} 200`]);
+    },
+  );
 
   it('sends the ids of trusted documents, which it finds in its manifest', async () => {
     const id = await makePet(any, { name: 'Cleo' });
@@ -110,15 +113,18 @@ describe('urql', () => {
   it.each([
     ['POST', false],
     ['GET', true],
-  ])('sends the text of a query once, and then only its hash, with %s', async (method, isGet) => {
-    const id = await makePet(automatic, { name: 'Cleo' });
-    const query = PET.replace('Pet', `Urql${method}`);
-    const client = connectUrql(automatic, { preferGetForPersistedQueries: isGet });
-    for (let time = 0; time < 2; time += 1) {
-      const { data, error } = await client.query(query, { id });
-      expect(error).toBeUndefined();
-      expect(data).toMatchObject({ pet: { name: 'Cleo' } });
-    }
-    expect(requests).toEqual([`${method} 404`, `${method} 200 with text`, `${method} 200`]);
-  });
+  ])(
+    'sends the hash of a query by %s, and its text only if the gateway does not know the hash',
+    async (method, isGet) => {
+      const id = await makePet(automatic, { name: 'Cleo' });
+      const query = PET.replace('Pet', `Urql${method}`);
+      const client = connectUrql(automatic, { preferGetForPersistedQueries: isGet });
+      for (let time = 0; time < 2; time += 1) {
+        const { data, error } = await client.query(query, { id });
+        expect(error).toBeUndefined();
+        expect(data).toMatchObject({ pet: { name: 'Cleo' } });
+      }
+      expect(requests).toEqual([`${method} 404`, `${method} 200 with text`, `${method} 200`]);
+    },
+  );
 });

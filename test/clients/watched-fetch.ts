@@ -1,4 +1,4 @@
-/** A fetch that lists its requests and can lose a response. */
+/** A fetch function that records its requests and can lose a response. */
 export interface WatchedFetch {
   readonly fetch: typeof fetch;
   /** The method of each request. */
@@ -7,7 +7,7 @@ export interface WatchedFetch {
   loseNext(): void;
 }
 
-/** Creates a fetch for the client of a test. */
+/** Creates a fetch function for the client of a test. */
 export function watchFetch(): WatchedFetch {
   const methods: string[] = [];
   let isLossy = false;

@@ -114,7 +114,7 @@ afterEach(async () => {
   await expectServed();
 });
 
-// Far longer than any of these inputs takes, and short enough that other callers are still served.
+// Far longer than any of these inputs takes, and short enough that an input that blocks the gateway fails its test.
 const TIMEOUT_MS = 10_000;
 
 /** Returns inputs with their first characters as titles. */
@@ -177,7 +177,7 @@ describe('a hundred hostile connections', () => {
     ['start to send headers', 'GET /pets/1 HTTP/1.1\r\nHost: localhost\r\nX: '],
     ['start to send a body', HEAD],
     ['read no response', LISTS],
-  ])('do not delay other callers if they %s', async (_what, bytes) => {
+  ])('do not prevent the gateway from serving other callers if they %s', async (_what, bytes) => {
     const sockets = Array.from({ length: 100 }, () => open(bytes).pause());
     await expectServed();
     for (const socket of sockets) socket.destroy();

@@ -50,7 +50,10 @@ async function sizeOf(name: string): Promise<number> {
 const createCategory = (gateway: { url: string }, name: string): Promise<unknown> =>
   ask(gateway, `mutation { createCategory(input: { name: "${name}" }) { __typename } }`);
 
-/** Makes all rows dead, which is enough to trigger a VACUUM. An earlier VACUUM may have kept the last rows. */
+/**
+ * Makes all rows of the ballast dead, which triggers a VACUUM. Called repeatedly, because a VACUUM that ran before the
+ * latest rows were dead could not remove them.
+ */
 async function deleteAll(gateway: { url: string }): Promise<void> {
   for (const name of ['Large', 'Large', 'Large', 'Small']) await createCategory(gateway, name);
 }

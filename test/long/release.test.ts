@@ -16,7 +16,7 @@ describe('npm run release', () => {
   const git = (...args: string[]): string =>
     execFileSync('git', args, { cwd: folder, encoding: 'utf8' }).trim();
 
-  /** Releases what is in CHANGELOG.md under `Unreleased`; returns what it wrote to standard error. */
+  /** Releases what is in CHANGELOG.md under `Unreleased`; returns what the script wrote to standard error. */
   const release = (): string => {
     const args = ['run', '--silent', 'release', '--', '--untested'];
     return spawnSync('npm', args, { cwd: folder, encoding: 'utf8' }).stderr;
@@ -58,7 +58,7 @@ describe('npm run release', () => {
     );
   });
 
-  it('updates the version number everywhere it appears', () => {
+  it('updates the version in package.json, package-lock.json and deploy/kubernetes.yaml', () => {
     expect(readJson('package.json')).toMatchObject({ version });
     expect(readJson('package-lock.json')).toMatchObject({ version, packages: { '': { version } } });
     const images = [...read('deploy/kubernetes.yaml').matchAll(/image: pet-store-gateway:(.*)/g)];

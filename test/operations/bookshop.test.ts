@@ -74,7 +74,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
       { variables: { after } },
     );
 
-  /** Executes a query until it is compiled, always with the same result; returns the SQL of the last execution. */
+  /** Executes a query until it is compiled, always expecting the same result; returns the SQL of the last execution. */
   async function statementsOf(query: string): Promise<string[]> {
     const first = await data(query);
     expect(await data(query)).toEqual(first);
@@ -89,7 +89,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     return program.entries.slice(before).flatMap(({ sql }) => (typeof sql === 'string' ? sql : []));
   }
 
-  it('fills a new store with sample data, which the start page shows', async () => {
+  it('fills a new store with sample data, so that the examples on the start page return the results shown there', async () => {
     const { example, mutation } = bookshop.pages;
     for (const { query, result } of [example, mutation]) {
       expect(await ask(query)).toEqual(JSON.parse(result));
@@ -106,7 +106,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     expect(await statementsOf(query)).toHaveLength(1);
   });
 
-  it('pages through a list by a nullable date', async () => {
+  it('pages through a list sorted by a nullable date', async () => {
     await data(`mutation {
       a: createBook(input: { title: "Old", isbn: "9780000000001", releasedOn: "1900-01-01" }) { __typename }
       b: createBook(input: { title: "Later", isbn: "9780000000002" }) { __typename } }`);

@@ -19,10 +19,10 @@ const aliases = (count: number, field: string): string =>
 const ofPets = (fields: string): string =>
   `query ($id: ID!) { pets(first: ${PETS}, filter: { categoryId: $id }) { nodes { ${fields} } } }`;
 
-// The estimates of the compiled queries are just below the limit for one statement.
+// The estimated sizes of the compiled queries' results are just below the limit for one statement.
 const QUERIES = [
-  // A response that is too large to be sent, the largest that is sent, and the largest that PostgreSQL and that PGlite
-  // write as JSON.
+  // Four responses: one that is too large to be sent, the largest that is sent, the largest that PostgreSQL writes as
+  // JSON, and the largest that PGlite writes as JSON.
   ...[95, 7, 3, 1].map(
     (count) =>
       [
@@ -76,7 +76,7 @@ function readMb(pid: number, value: 'VmRSS' | 'VmHWM'): number {
   return Number(new RegExp(`^${value}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) / 1000;
 }
 
-/** Returns the maximum growth in MB, over some steps, of the process or the processes that replace it. */
+/** Returns the maximum growth, in MB and over some steps, of a process and of those that replace it. */
 async function growthOf(
   findPid: () => Promise<number>,
   steps: readonly (() => Promise<void>)[],
@@ -139,7 +139,7 @@ describe.skipIf(process.platform !== 'linux').each([
       (_none, index) => () =>
         ask(program, query, { first: index % 10, last: Math.floor(index / 10) }),
     );
-    // A connection that has just been replaced has no process yet.
+    // If the connection is being replaced, this query waits until the new one has a process.
     await ask(program, query, {});
     const growth = await growthOf(findPid, steps);
     expect(growth).toBeLessThan(maxMb);

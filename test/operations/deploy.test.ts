@@ -128,7 +128,7 @@ describe('deploy/kubernetes.yaml', () => {
     expect(job.spec?.template.metadata?.labels ?? {}).not.toMatchObject(selector);
   });
 
-  it('requires a token to scrape the pods', () => {
+  it('requires a token to scrape the pods, and has no annotation for scraping without one', () => {
     expect(configMap.data?.['AUTH']).toBe('jwt');
     expect(read('deploy/kubernetes.yaml')).not.toContain('prometheus.io/scrape');
   });

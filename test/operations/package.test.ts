@@ -56,7 +56,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe('the package of `npm pack`', () => {
-  it('contains only the files that the programs read', () => {
+  it('contains only the files that the programs read, LICENSE, README.md and package.json', () => {
     const read = /^(?:dist|prisma\/migrations|src\/gateway\/pages\/browser|src\/store\/pages)\//;
     expect(files.filter((path) => !read.test(path)).toSorted()).toEqual([
       'LICENSE',

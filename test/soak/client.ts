@@ -42,7 +42,7 @@ export class Client {
     this.#journal = journal;
   }
 
-  /** Sends an operation once; returns undefined without a response, or if it contains an error. */
+  /** Sends an operation once; returns undefined if there is no response or the response contains an error. */
   async tryGraphql<Data>(body: GraphqlBody): Promise<Data | undefined> {
     return this.#try('/graphql', body, (text) => {
       const { data, errors } = JSON.parse(text) as GraphqlAnswer<Data>;

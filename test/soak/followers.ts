@@ -38,7 +38,7 @@ class Follower {
     void this.#follow(gateway);
   }
 
-  /** Cuts the connection, as a network does. */
+  /** Cuts the connection, as a network failure would. */
   cut(): void {
     this.#stream?.disconnect();
   }

@@ -82,7 +82,7 @@ export async function findInaccessible(page: Page): Promise<string[]> {
   const options = {
     // Describing the passed rules takes longer than finding the violations.
     resultTypes: ['violations'],
-    // axe would write imported style sheets into the page, which its policy forbids.
+    // axe would write imported style sheets into the page, which the page's policy forbids.
     preload: false,
   };
   const results = await page.evaluate<AxeResults>(`axe.run(document, ${JSON.stringify(options)})`);

@@ -25,7 +25,7 @@ export function endOf(socket: Socket): Promise<string> {
 }
 
 /**
- * Places orders of one unit, one at a time, until a request fails; adds the id of each to
+ * Places orders of one unit, one at a time, until a request fails; adds the id of each order to
  * `placed`. Returns the error.
  */
 export async function placeOrders(

@@ -24,7 +24,7 @@ export async function askCost(gateway: Gateway, params: Params): Promise<AnswerW
   return { ...answer, status: response.status, cost: answer.extensions?.['cost'] as never };
 }
 
-/** Expects an operation to be rejected without an SQL statement, the second time too. */
+/** Sends an operation twice, and expects it to be rejected both times without an SQL statement. */
 export async function expectRejected(gateway: Gateway, params: Params, code: string) {
   gateway.statements.length = 0;
   for (let time = 1; time <= 2; time += 1) {

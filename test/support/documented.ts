@@ -40,7 +40,7 @@ export interface SeenAnswer {
 
 type Check = (answer: SeenAnswer) => void;
 
-/** Returns the check for the responses to a request; undefined if the document has no such request. */
+/** Returns the check for the responses to a request; undefined if the document does not declare the request. */
 export type CheckOf = (method: string, target: string) => Check | undefined;
 
 /** The OpenAPI document of a gateway; openapi.test.ts compares it with the document that is served. */

@@ -39,9 +39,9 @@ export async function openFaulty(...args: Parameters<typeof openCopy>): Promise<
 
 const TABLES = ['categories', 'pets', 'inventory_items', 'orders'] as const;
 
-/** A store that can be restored to its first state. */
+/** A store that can be restored to its initial state. */
 export interface FilledStore {
-  /** Restores the rows and returns all rows that existed. */
+  /** Restores the rows and returns all rows that existed before. */
   readonly putBack: () => Promise<unknown>;
   /** Makes some rows refer to missing rows, as if an operator had deleted the referenced rows. */
   readonly removeRows: () => Promise<void>;

@@ -37,9 +37,9 @@ export interface GraphqlAnswer {
 export interface Gateway {
   readonly url: string;
   readonly db: Database;
-  /** The SQL statements so far; a test may empty it. */
+  /** The SQL statements so far; a test may empty this list. */
   readonly statements: string[];
-  /** The errors in the log; a test that expects some removes them, or close() fails. */
+  /** The errors in the log; a test that expects errors must remove them, or else close() fails. */
   readonly loggedErrors: unknown[];
   /** Posts an operation and returns the response, which may have errors. */
   graphql(query: string, variables?: Record<string, unknown>): Promise<GraphqlAnswer>;

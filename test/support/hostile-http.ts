@@ -181,7 +181,7 @@ export const HOSTILE_BYTES: readonly (string | Buffer)[] = [
   '\0'.repeat(100_000),
   '\r\n'.repeat(10_000),
   Buffer.from(Array.from({ length: 65_536 }, (_, n) => (n * 7919) % 256)),
-  // A TLS greeting.
+  // A ClientHello of TLS.
   Buffer.from('16030100c8010000c40303' + '00'.repeat(190), 'hex'),
   'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
   'PROXY TCP4 1.2.3.4 5.6.7.8 1 2\r\nGET / HTTP/1.1\r\n\r\n',

@@ -25,7 +25,7 @@ export interface Chromium {
   openEmpty(serverUrl: string, viewport?: typeof PHONE): Promise<Page>;
   /** Replaces the page with a page of the gateway. */
   open(path: string, viewport?: typeof PHONE): Promise<Page>;
-  /** Returns the errors of the page and clears them; a test with errors left fails. */
+  /** Returns the errors of the page and clears them; a test that leaves errors fails. */
   takeComplaints(): string[];
 }
 

@@ -83,7 +83,7 @@ export interface EventStream {
   result(): Promise<LiveResult | undefined>;
   /** Returns the data of the next result, which must have no errors. */
   data(): Promise<Data>;
-  /** Returns the other results, until the event `complete` and the end of the response. */
+  /** Returns the remaining results, until the event `complete` and the end of the response. */
   rest(): Promise<LiveResult[]>;
   /** Closes the connection. */
   disconnect(): void;

@@ -20,7 +20,7 @@ const COLLECT = `
     process.stdout.write(\`old space \${bytes}\\n\`);
   });`;
 
-// A program that needs more than this exits. It needs about 40 MB at startup.
+// A program that needs more than this exits. The gateway needs about 40 MB at startup.
 const HEAP_MB = 200;
 
 /** The variable that gives a program little memory, and lets usedMb() measure how much the program uses. */
@@ -28,7 +28,7 @@ export const LITTLE_MEMORY = {
   NODE_OPTIONS: `--max-old-space-size=${HEAP_MB} --import "data:text/javascript,${encodeURIComponent(COLLECT)}"`,
 };
 
-/** Sends a signal, and returns the message in response. */
+/** Sends a signal, and returns the message that the program writes in response. */
 async function askBySignal(
   { messages, process }: Program,
   signal: NodeJS.Signals,

@@ -352,7 +352,7 @@ export function operationsOn(
       }).map(({ form, pick, marks, selections, own }): Write => (draft) => {
         if (form === 'bare') return `...${marks(draft)} ${own(draft)}`;
         if (form === 'inline') return `... on ${on.name}${marks(draft)} ${selections(draft)}`;
-        // Fragments already written, so that none contains itself.
+        // Only fragments that are already written, so that none contains itself.
         const usable = draft.fragments.filter((one) => doTypesOverlap(schema, one.on, parent));
         const chosen = form === 'again' ? usable[pick % usable.length] : undefined;
         if (chosen) return `...${chosen.name}${marks(draft)}`;

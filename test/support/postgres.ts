@@ -38,7 +38,7 @@ const INITDB_FLAGS = [
   '--auth=password',
   '--encoding=UTF8',
   '--no-sync',
-  // Tests connect thousands of times. Hashing the password 4096 times would take a quarter of that time.
+  // Tests connect thousands of times. Hashing the password 4096 times would be a quarter of the time for connecting.
   '--set=scram_iterations=1',
 ];
 const LOCALE_FLAGS = ['--locale=C.UTF-8', '--lc-messages=C'];

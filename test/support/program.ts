@@ -27,7 +27,7 @@ export interface Program {
 
 const LISTENING = /^Listening on (\S+)$/;
 // V8 compiles WebAssembly a second time, better optimized, in the background. For programs that run for a few seconds,
-// that takes more CPU time than it saves: half of the CPU time of a start on PGlite.
+// that costs more CPU time than it saves: with PGlite, half of the CPU time of a start.
 export const V8_FLAGS: readonly string[] = ['--liftoff-only'];
 
 const running = new Map<ChildProcess, Promise<End>>();

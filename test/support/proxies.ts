@@ -61,7 +61,7 @@ export async function startTcpProxy(targets: readonly string[], limit = Infinity
       if (bytes.length < left) client.write(bytes);
       else {
         proxy.cuts += 1;
-        // The bytes are sent first.
+        // Destroys the socket only after the bytes have been sent.
         client.end(bytes.subarray(0, left), () => client.destroy());
       }
       left -= bytes.length;

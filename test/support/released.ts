@@ -14,7 +14,7 @@ export interface Statement {
 export interface ReleasedStatement extends Statement {
   /** The columns of its rows, each a name and a type. */
   readonly columns: readonly string[];
-  /** Such as `SELECT 2`, several with commas; or `error 23503`. */
+  /** For example, `SELECT 2`, `error 23503`, or for several statements `SET, SELECT 2`. */
   readonly result: string;
 }
 

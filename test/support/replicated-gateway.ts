@@ -166,7 +166,7 @@ export function startWriters(
       const id = data?.placeOrder?.id;
       if (id) {
         ids.push(id);
-        // Without a position, the primary was lost right after the write.
+        // If there is no position, the primary was lost right after the write.
         return position === null ? undefined : expectSeen(id, position);
       }
       const mayRepeat =

@@ -102,7 +102,7 @@ export class ReplicatedServer extends PostgresServer {
     );
   }
 
-  /** Makes the server, whatever its state, a standby of a primary, with a new copy of its data. */
+  /** Makes the server, whatever its state, a standby of a primary, with a new copy of the primary's data. */
   async rejoin(primary: ReplicatedServer): Promise<void> {
     await this.kill();
     await this.#copyData(primary);
@@ -119,7 +119,7 @@ export class ReplicatedServer extends PostgresServer {
     );
   }
 
-  /** Delays a standby's replay of transactions by this time after their commit; 0 ends the delay. */
+  /** Makes a standby replay each transaction only this long after its commit; 0 ends the delay. */
   async setDelay(ms: number): Promise<void> {
     await set(this.url, 'recovery_min_apply_delay', String(ms));
   }
@@ -192,8 +192,8 @@ export async function failOver(standbys: readonly ReplicatedServer[]): Promise<R
   return primary;
 }
 
-// Test data need not survive a crash of the machine. Without slots, any server can become
-// the primary of any other: each keeps more of its log than the tests write.
+// Test data need not survive a crash of the machine. There are no replication slots: each server keeps more of its log
+// than the tests write, so any server can become the primary of any other.
 const SETTINGS = [
   'fsync=off',
   'shared_buffers=32MB',

@@ -7,7 +7,7 @@ type Intercept = (message: Buffer, client: Socket, server: Socket) => void;
 /** A proxy in front of PostgreSQL. */
 export interface StatementProxy {
   readonly port: number;
-  /** Intercepts the next message that contains a string, once. */
+  /** Intercepts the next message that contains a string or matches a pattern. */
   readonly intercept: (text: string | RegExp, intercept: Intercept) => void;
   /** Whether the message has arrived. */
   readonly hasIntercepted: () => boolean;

@@ -1,6 +1,6 @@
 import { vi } from 'vitest';
 
-/** The figures of /metrics that the page /status shows. */
+/** What the page /status shows: figures from /metrics, and facts from the page itself. */
 export interface Status {
   readonly version: string;
   readonly node: string;
@@ -26,7 +26,7 @@ type ToStatus = (metrics: string, facts: unknown) => Status;
 
 const SCRIPT = new URL('../../src/gateway/pages/browser/status-metrics.js', import.meta.url);
 
-/** Returns the figures on the page /status. */
+/** Returns what the page /status shows. */
 export async function readStatus({ url }: { url: string }): Promise<Status> {
   const { toStatus } = (await import(SCRIPT.href)) as { toStatus: ToStatus };
   const page = await (await fetch(`${url}/status`)).text();
@@ -35,7 +35,7 @@ export async function readStatus({ url }: { url: string }): Promise<Status> {
   return toStatus(metrics, JSON.parse(facts.replaceAll('&quot;', '"')));
 }
 
-/** Polls until /metrics has counted this many requests: each is counted once its response is complete. */
+/** Polls until /metrics has counted this many requests: each is counted only after its response is complete. */
 export const awaitStatus = (gateway: { url: string }, requests: number): Promise<Status> =>
   vi.waitFor(
     async () => {

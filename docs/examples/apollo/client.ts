@@ -26,7 +26,7 @@ const retry = new RetryLink({
   },
 });
 
-/** Evicts the lists and objects that a write has made stale. Those on screen are reloaded. */
+/** Evicts the lists and objects that a write has made stale. Apollo reloads the lists that are on screen. */
 function forget({ cache }: ApolloClient, result: Result): void {
   const keys = Object.keys(cache.extract() as object);
   for (const name of listsToForget(result)) {
@@ -69,8 +69,8 @@ declare module '@apollo/client' {
 }
 
 /**
- * Creates a client for a gateway. `possibleTypes` are those of its schema; `live` sends subscriptions,
- * as `createLiveLink` does.
+ * Creates a client for a gateway. `possibleTypes` are those of its schema; `live` is the link for
+ * subscriptions, such as that of `createLiveLink`.
  */
 export const createApolloClient = (
   uri: string,
@@ -80,7 +80,7 @@ export const createApolloClient = (
   const http = ApolloLink.from([retry, new HttpLink({ uri, fetch })]);
   return new ApolloClient({
     cache: new InMemoryCache({
-      // The pattern is for errors of later releases: a result with an error's fields counts as an error.
+      // The pattern is for error types that later releases add: a result with an error's fields counts as an error.
       possibleTypes: { ...possibleTypes, Error: [...(possibleTypes['Error'] ?? []), '.+'] },
       typePolicies,
     }),

@@ -42,7 +42,7 @@ export function createEnvironment(
 }
 
 /**
- * The updater of each mutation and subscription: after a write that may change lists, the whole store is stale.
+ * The updater of each mutation and subscription: marks the whole store as stale after a write that may change lists.
  * `useSubscribeToInvalidationState` reloads data on screen; other data is reloaded when it is next shown.
  */
 export function forgetAfterWrites(store: RecordSourceSelectorProxy, data: unknown): void {

@@ -61,7 +61,7 @@ export async function startShop(element: Element, gateway: string): Promise<void
     show(list.getCurrentResult());
   };
 
-  /** Changes a pet on its page. */
+  /** Changes a pet on the page of the list that contains it. */
   const change = ({ id, ...changed }: Pick<Pet, 'id' | 'availableQuantity'>): void => {
     queries.setQueryData<InfiniteData<Page>>(
       queryKey,

@@ -22,7 +22,7 @@ const keysOf = ({ __schema }: IntrospectionQuery): Record<string, () => null> =>
 
 /** Creates a cache that appends the pages of a list, and evicts what a write has made stale. */
 function createCache(schema: IntrospectionQuery): Exchange {
-  // The objects whose lists were read, and Query: Graphcache cannot list them.
+  // The objects whose lists were read, including Query, with their types: Graphcache cannot enumerate objects.
   const parents = new Map<string, string>();
   const readPages = relayPagination();
   const list: Resolver = (parent, args, cache, info) => {
@@ -65,8 +65,8 @@ function createCache(schema: IntrospectionQuery): Exchange {
 type Fields = Readonly<Record<string, { __typename?: string; message?: string } | null>>;
 
 /**
- * Moves errors of later releases from the data to `error`: Graphcache never delivers a result with a
- * type that its schema lacks.
+ * Moves errors whose types the schema lacks from the data to `error`: Graphcache never delivers a result
+ * that contains such a type.
  */
 function moveLaterErrors({ __schema }: IntrospectionQuery): Exchange {
   const known = new Set(['Mutation', ...__schema.types.map(({ name }) => name)]);
@@ -88,8 +88,8 @@ function moveLaterErrors({ __schema }: IntrospectionQuery): Exchange {
 }
 
 /**
- * Creates a client for a gateway. `schema` is the result of an introspection query; `live` sends
- * subscriptions, as `createLiveExchange` does.
+ * Creates a client for a gateway. `schema` is the result of an introspection query; `live` has the exchange
+ * for subscriptions, such as that of `createLiveExchange`.
  */
 export const createUrqlClient = (
   url: string,

@@ -60,7 +60,7 @@ export async function startShop(element: Element, gateway: string): Promise<void
     STOCK_CHANGED,
     {},
     {
-      // Graphcache cannot clear its whole cache.
+      // Graphcache cannot clear its whole cache, so the page is reloaded.
       readRows: async () => isShown && location.reload(),
       onChange: () => {},
       onError: (error) => reportError(error),

@@ -32,7 +32,7 @@ let balancer: Proxy;
 let gateway: ReplicatedGateway;
 let petId: string;
 
-/** Sets the standby that must have a write before the server acknowledges it; no standby if empty. */
+/** Sets the standby that must have received a write before the server acknowledges it; none if the name is empty. */
 async function setSynchronous(server: ReplicatedServer, standby: string): Promise<void> {
   await runSql(server.url, `alter system set synchronous_standby_names = '${standby}'`);
   await runSql(server.url, 'select pg_reload_conf()');
@@ -62,7 +62,7 @@ beforeEach(async () => {
   balancer = await startTcpProxy([former.url]);
 });
 afterEach(async () => {
-  // Each test checks what callers get; the log contains the causes.
+  // A failover makes the gateway log errors; each test checks what callers get.
   gateway.loggedErrors.length = 0;
   try {
     await gateway.close();
@@ -81,7 +81,7 @@ async function promote(): Promise<void> {
   await follower.follow(promoted);
 }
 
-/** Returns the ids of the orders on a server, or of some of these orders. */
+/** Returns the ids of the orders on a server; if there is a condition, only of those that meet it. */
 const ordersOn = (server: ReplicatedServer, where?: string): Promise<Set<unknown>> =>
   ordersOf(server.urlOf(url), where);
 
@@ -130,8 +130,8 @@ const QUANTITY_AFTER = 2;
 describe('a gateway whose database address leads to another server after a failover', () => {
   it.each([
     ['always accepted writes', 'the replica that is promoted', () => promoted],
-    ['always accepted writes', 'another replica', () => follower],
-    ['was frozen and continues', 'another replica', () => follower],
+    ['always accepted writes', 'a replica that is not promoted', () => follower],
+    ['was frozen and continues', 'a replica that is not promoted', () => follower],
   ])(
     'writes nothing to a former primary that %s, if DATABASE_REPLICA_URLS names %s',
     async (what, _which, replica) => {

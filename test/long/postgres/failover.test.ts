@@ -49,7 +49,7 @@ beforeEach(async () => {
   await expectReadsOnStandbys();
 });
 afterEach(async () => {
-  // Each test checks what callers get; the log contains the causes.
+  // A failover makes the gateway log errors; each test checks what callers get.
   gateway.loggedErrors.length = 0;
   try {
     await gateway.close();
@@ -160,7 +160,7 @@ it('a gateway without a primary serves queries and rejects mutations, and a new 
   expect(linesAboutPrimary()).toEqual([lost(old), expect.stringMatching(found(primary))]);
 });
 
-it('a gateway cancels requests that wait for a frozen primary when another server is promoted', async () => {
+it('once another server is promoted, a gateway cancels the requests that wait for a frozen primary', async () => {
   const former = primary;
   const readers = read();
   const writers = write(4);

@@ -30,7 +30,7 @@ const RENAME = `mutation Rename {
 const STALE = `mutation Stale {
   updateInventory(petId: 1, input: { quantity: 1 }, expectedQuantity: 99) { ... on StaleInventory { available } } }`;
 
-// The alerts that the load fires. The last one takes a quarter of an hour, so no test waits for it.
+// The alerts that the load causes. The last one fires only after a quarter of an hour, so no test waits for it.
 const FAULTS = [
   'GatewayBug',
   'GatewayDeprecatedCallsAfterSunset',
@@ -127,7 +127,7 @@ interface Sample {
 const query = async (expr: string): Promise<Sample[]> =>
   (await ask<{ result: Sample[] }>(`query?query=${encodeURIComponent(expr)}`)).result;
 
-/** Returns the rules that were not evaluated, or only with an error. */
+/** Returns the rules whose evaluation failed or has not happened yet. */
 async function findFailing(): Promise<unknown[]> {
   const { groups } = await ask<{ groups: { rules: { health: string }[] }[] }>('rules');
   const rules = groups.flatMap((group) => group.rules);
@@ -213,7 +213,7 @@ describe.skipIf(!hasPrometheus)("Prometheus (needs Debian's package `prometheus`
     },
   );
 
-  it('fires no other alert', async () => {
+  it('fires no alert that the load does not cause', async () => {
     const firing = await query('ALERTS{alertstate="firing"}');
     const others = firing.filter(({ metric }) => !FAULTS.includes(metric['alertname'] ?? ''));
     expect(others).toEqual([]);

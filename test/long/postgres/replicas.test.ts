@@ -26,7 +26,7 @@ let second: ReplicatedServer;
 /** The URL of the database on the primary. */
 let url: string;
 let gateway: ReplicatedGateway;
-/** A gateway that reads from replicas whatever their lag is. */
+/** A gateway that reads from replicas however far they lag behind. */
 let patient: ReplicatedGateway;
 let petId: string;
 
@@ -65,7 +65,7 @@ const asked = ({ port }: ReplicatedServer): string => `Replica 127.0.0.1:${port}
 const notAsked = ({ port }: ReplicatedServer, why: string): string =>
   `Replica 127.0.0.1:${port} no longer serves reads: ${why}.`;
 
-/** Returns the log messages about replicas. */
+/** Returns the log messages about a replica. */
 const linesAbout = (server: ReplicatedServer): string[] =>
   gateway.messages.filter((line) => line.startsWith(`Replica 127.0.0.1:${server.port} `));
 
@@ -73,7 +73,7 @@ const linesAbout = (server: ReplicatedServer): string[] =>
 const isBehind = (server: ReplicatedServer): boolean =>
   linesAbout(server).at(-1) === notAsked(server, 'it is too far behind');
 
-/** Returns the names of the servers that serve many concurrent queries. Equal queries could share a statement. */
+/** Returns the names of the servers that serve many concurrent queries; equal queries could share one statement. */
 async function serversOf(target = gateway, position: string | null = null): Promise<Set<string>> {
   const queries = Array.from(
     { length: 40 },
@@ -120,7 +120,7 @@ const STOCK = (): string => `{ inventoryItem(petId: "${petId}") { quantity } }`;
 
 const READERS = { concurrency: 20, path: '/store/orders?limit=1' };
 
-/** Makes each query of orders sleep for a minute on the first replica, as long as the table `sleepers` has its row. */
+/** Makes each query of orders sleep for a minute on the first replica while the table `sleepers` names that replica. */
 const SLOW_ON_FIRST = `
   create table sleepers (server text);
   insert into sleepers values ('server2');
@@ -157,7 +157,7 @@ async function nameByRest(position?: string | null): Promise<unknown> {
 }
 
 describe('a gateway with two replicas', () => {
-  it('sends queries to both replicas, runs mutations entirely on the primary, and returns a position', async () => {
+  it('sends queries to both replicas, runs mutations entirely on the primary, and returns a position only after a mutation', async () => {
     const { data, position } = await send(gateway, rename('Cleo'));
     expect(data.updatePet.category.description).toBe(primary.name);
     expect(position).toMatch(/^[\da-f]{16}$/);
@@ -165,7 +165,7 @@ describe('a gateway with two replicas', () => {
     expect((await send(gateway, PET(), position)).position).toBeNull();
   });
 
-  it('lets a request with a position see the write on a replica', async () => {
+  it('lets a request with the position of a write see that write on a replica', async () => {
     let stale = 0;
     const check = async (): Promise<void> => {
       for (let count = 0; count < 100; count += 1) {
@@ -183,7 +183,7 @@ describe('a gateway with two replicas', () => {
     expect([first.name, second.name]).toContain(await serverOf({ position: written.position }));
   });
 
-  it('waits for a replica that is slightly behind the position', async () => {
+  it("waits for a replica that is slightly behind a request's position", async () => {
     const servers = await whileBehind(30, async () => {
       const names = [];
       for (let count = 0; count < 20; count += 1) {
@@ -209,7 +209,7 @@ describe('a gateway with two replicas', () => {
     },
   );
 
-  it('serves a request with a future position from the primary in bounded time', async () => {
+  it('serves a request with a future position from the primary, within a second', async () => {
     const future = 'f'.repeat(16);
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => send(gateway, SERVER, future)),
@@ -239,7 +239,7 @@ describe('a gateway whose replicas are both far behind', () => {
     });
   });
 
-  it('reads the changes after a cursor that no replica has from the primary', async () => {
+  it('reads the changes after a cursor from the primary if no replica has that cursor', async () => {
     await whileBehind(HOUR, async () => {
       const { position } = await send(patient, rename('Newer'));
       const last = await send(patient, '{ changes(last: 1) { edges { cursor } } }', position);

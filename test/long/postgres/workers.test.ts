@@ -24,7 +24,7 @@ const findDeaths = (): LogEntry[] =>
   program.entries.filter(({ msg }) => /^Worker \d+ died/.test(msg));
 
 /**
- * Returns the times at which the workers died, in milliseconds. Two die at a time, and are restarted after a pause.
+ * Returns the times at which both workers had died, in milliseconds: two die at a time, and are replaced after a pause.
  */
 const timesOfDeaths = (): number[] =>
   findDeaths()
@@ -67,7 +67,7 @@ describe('a gateway with WORKERS=2', { timeout: 300_000 }, () => {
     await expect.poll(() => workers.filter(isAlive), WAIT).toEqual([]);
   });
 
-  it('restarts workers that fail to start, with back-off, until they start', async () => {
+  it('replaces workers that fail to start, after a pause of two seconds each time, until they start', async () => {
     // If the system chooses the port, workers keep it only while at least one of them is alive.
     await start({ PORT: String(await freePort()) });
     await store.run('alter table _prisma_migrations rename to gone');

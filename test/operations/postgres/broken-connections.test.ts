@@ -9,7 +9,7 @@ import { rounds } from '../../support/rounds.ts';
 
 const ROUNDS = rounds(1, 5);
 const AT_ONCE = 250;
-/** The number of this level in pino's log. */
+/** The number of the level `info` in pino's log. */
 const INFO = 30;
 
 // Connections are handled the same way with both databases, and programs start faster with PostgreSQL.
@@ -46,7 +46,7 @@ const requestsOf = (method: string): string[] => [
   `${method} / HTTP/9.9\r\n\r\n`,
 ];
 
-/** How much of a request is sent, from its first byte to all of it. */
+/** The shares of a request that are sent before the connection breaks, from 1% to all of it. */
 const SHARES = [0.01, 0.5, 0.99, 1];
 
 /** How the client then breaks the connection. */

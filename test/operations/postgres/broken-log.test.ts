@@ -24,7 +24,7 @@ afterEach(killPrograms);
 const BATCH = 1000;
 const REQUESTS = Buffer.from(`GET /none HTTP/1.1\r\nHost: localhost\r\n\r\n`.repeat(BATCH));
 
-/** Sends a thousand requests on one connection, each logging a line. */
+/** Sends a thousand requests on one connection, each of which logs a line. */
 async function logRequests(url: string): Promise<void> {
   const socket = connectTo({ url });
   socket.write(REQUESTS);
@@ -82,7 +82,7 @@ describe.skipIf(process.platform !== 'linux')(
 
 // Enough errors to exceed the 2 MB that can wait to be written.
 const ERRORS = 3000;
-/** Logs errors of more than a kilobyte each on SIGUSR2, which is faster than sending requests. */
+/** On SIGUSR2, logs errors of more than a kilobyte each: that is faster than sending requests. */
 const LOG_ERRORS = `
   process.once('SIGUSR2', () => {
     for (let count = 0; count < ${ERRORS}; count += 1) Promise.reject(new Error('x'.repeat(500)));

@@ -103,7 +103,7 @@ describe('a POST', () => {
     }
   });
 
-  it('is logged with the cause of an internal error, in a line with the same id', async () => {
+  it('is logged with the cause of an internal error in a second line with the same id', async () => {
     const response = await post(program, { query: '{ orders { nodes { id } } }' });
     const line = await lineOf(response);
     expect(line['codes']).toEqual(['INTERNAL_SERVER_ERROR']);
@@ -123,7 +123,7 @@ describe('a POST', () => {
 });
 
 describe('a subscription', () => {
-  it('is logged when it has closed, with its operation and the error code that closed it', async () => {
+  it('is logged when it has ended, with its operation and the code of the error that ended it, if any', async () => {
     const query = 'subscription Live($after: String) { categoryChanged(after: $after) { kind } }';
     const stream = await openEvents(program, query);
     stream.disconnect();
@@ -137,7 +137,7 @@ describe('a subscription', () => {
     await expect.poll(() => program.entries.at(-1)?.['codes']).toEqual(['INVALID_CURSOR']);
   });
 
-  it('is logged with its operation over a WebSocket too', async () => {
+  it('over a WebSocket, is logged with the name and type of its operation', async () => {
     const opened = await openInitialized(program);
     const payload = { query: 'subscription Socket { categoryChanged { kind } }' };
     opened.send({ type: 'subscribe', id: '1', payload });
@@ -207,7 +207,7 @@ describe('the log line of a request', () => {
   });
 
   it.each(['/health', '/ready', '/metrics', '/openapi.json', '/docs', '/'])(
-    'has level debug for %s, which does not use the store',
+    "has level debug for %s, which serves something other than the store's data",
     async (path) => {
       const response = await fetch(program.url + path);
       expect(await lineOf(response)).toMatchObject({ level: 20, route: path, status: 200 });

@@ -23,7 +23,7 @@ async function postLong(program: Program, count: number): Promise<void> {
 describe('a gateway with little memory', () => {
   it('keeps only a few of many long documents in memory', async () => {
     const program = await startProgram({ ...store.environment, ...LITTLE_MEMORY });
-    // The caches keep 22 of these documents, in about 11 MB.
+    // The cache keeps 21 of these documents, in about 11 MB.
     await postLong(program, 25);
     const before = await usedMb(program);
     await postLong(program, 24);

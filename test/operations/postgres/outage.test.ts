@@ -124,7 +124,7 @@ describe('a gateway while the database does not respond', () => {
 });
 
 describe('a gateway while the database is busy', () => {
-  it('returns SERVICE_UNAVAILABLE for a statement that takes too long and for a full pool', async () => {
+  it('returns SERVICE_UNAVAILABLE if a statement takes too long or no connection becomes free', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     const update = `mutation { updateInventory(petId: "${petId}", input: { quantity: 1 }) {
       ... on InventoryItem { quantity } ... on Error { code } } }`;
@@ -169,9 +169,9 @@ const NAMED_CATEGORY =
   'mutation { createCategory(input: { name: "A" }, idempotencyKey: "a") { __typename } }';
 
 describe('a database that becomes read-only', () => {
-  it('is reported by /ready and SERVICE_UNAVAILABLE, and its connections are replaced', async () => {
+  it('is reported by /ready, makes mutations return SERVICE_UNAVAILABLE, and has its connections replaced', async () => {
     await gateway.close();
-    // With a second connection, the gateway's own statements could use the connection under test.
+    // If there were a second connection, the gateway's own statements could take the connection under test.
     gateway = await start({ POOL_SIZE: '1' });
     expect(await readiness()).toEqual([200, true, 200]);
     await setReadOnly(true);

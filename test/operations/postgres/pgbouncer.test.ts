@@ -27,7 +27,7 @@ import {
 
 const PROGRAM = 'pgbouncer';
 const hasPgbouncer = spawnSync(PROGRAM, ['--version']).status === 0;
-// Fewer than the gateways' connections, which have to share them.
+// Fewer than the connections of the gateways, which therefore share them.
 const SERVER_CONNECTIONS = 2;
 
 /** Starts PgBouncer in transaction mode in front of PostgreSQL, and returns its port. */
@@ -87,7 +87,7 @@ describe.skipIf(!hasPgbouncer)(
 
     beforeAll(async () => {
       database = await copyOnPostgres();
-      // With these settings, a session that does not set its own reads and writes times and text in other formats.
+      // With these settings, times and text have other formats in a session that does not override the settings.
       const name = new URL(database.url).pathname.slice(1);
       await runSql(
         database.url,

@@ -33,7 +33,7 @@ const gateways: Gateway[] = [];
 const startOn = (port: string): Promise<Program> =>
   startProgram({ ...store.environment, PORT: port, STOP_DELAY_MS: '300' });
 
-/** Starts nginx with deploy/nginx.conf, for the gateways and the files of this test. */
+/** Starts nginx with deploy/nginx.conf, changed to use the gateways, port and folder of this test. */
 async function startNginx(): Promise<void> {
   const port = await freePort();
   const [first, second] = gateways;
@@ -142,7 +142,7 @@ describe.skipIf(!hasNginx)("deploy/nginx.conf (needs Debian's package nginx-ligh
     );
   });
 
-  it('sends every request to the other gateway after one gateway was killed', async () => {
+  it('sends every request to the other gateway after one is killed', async () => {
     expect(await gateways[0]?.program.stop('SIGKILL')).toBe('SIGKILL');
     for (const send of [query, listOrders, query, listOrders, query, listOrders]) {
       expect((await send()).status).toBe(200);

@@ -42,7 +42,7 @@ async function readiness(): Promise<number[]> {
 }
 
 describe('the readiness check /ready', () => {
-  it('needs only one extra connection, however many requests arrive, while the pool is busy', async () => {
+  it('needs only one extra connection while the pool is busy, however many requests arrive', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     const unlock = await holdLock(store.url, 'select from inventory_items for update');
     const update = `mutation { updateInventory(petId: "${petId}", input: { quantity: 1 }) {

@@ -12,7 +12,7 @@ const store = useProgramStore();
 describe('a gateway that receives a stop signal', () => {
   it.each([
     ['one process', 300, { WORKERS: '1', STOP_DELAY_MS: '0' }, 'SIGTERM'],
-    // node:cluster resets connections that no worker has taken when the last worker stops listening.
+    // When the last worker stops listening, node:cluster resets the connections that no worker has taken.
     ['several processes', 50, { WORKERS: '2', STOP_DELAY_MS: '3000' }, 'SIGHUP'],
   ] as const)(
     'waits until each connected client has its response: %s',

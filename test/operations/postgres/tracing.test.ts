@@ -63,7 +63,7 @@ beforeEach(() => void spans.splice(0));
 const post = (query: string, headers: Record<string, string> = {}): Promise<Response> =>
   postTo(program, { query }, { headers });
 
-/** Returns the spans of a trace once the span of its request has ended, which ends last. */
+/** Returns the spans of a trace once the last of them, the span of its request, has ended. */
 async function traceOf(traceId: string | null): Promise<typeof spans> {
   const ofTrace = (): typeof spans => spans.filter((span) => span.traceId === traceId);
   await expect.poll(() => ofTrace().some(({ scope }) => scope === HTTP)).toBe(true);
@@ -80,7 +80,7 @@ describe('with OpenTelemetry, a request', () => {
     'query Pets { pets(first: 2) { nodes { category { name } inventory { quantity } } } }';
 
   it.each([
-    // The first execution also opens connections.
+    // The second execution, because the first also opens connections.
     ['its statements', 2, 3],
     ['its only statement, if its query is compiled', 3, 1],
   ])("has the spans of its operation and %s in the caller's trace", async (_what, time, count) => {
@@ -135,7 +135,7 @@ describe('with OpenTelemetry, a request', () => {
     expect(operation?.status.code).toBe(ERROR);
   });
 
-  it('has the span of its statement in the same trace over REST too', async () => {
+  it('over REST, has the span of its statement in its trace', async () => {
     const response = await fetch(`${program.url}/pets/1`);
     const trace = await traceOf(response.headers.get('x-request-id'));
     const [request] = trace.filter(({ scope }) => scope === HTTP);
