@@ -49,8 +49,8 @@ function defineChange(builder: Builder) {
       changedAt: t.expose('changedAt', {
         type: 'DateTime',
         description:
-          'The time of the change. Changes are sorted by the database transaction that made them, ' +
-          'so a later change can have an earlier time.',
+          'The time of the change. The change log is in the order in which transactions started to ' +
+          'write, so its times are not always ascending.',
       }),
     }),
   });
@@ -105,7 +105,7 @@ function defineQuery(
           'The change log, in the order in which transactions started to write. Changes are kept ' +
           'for a day, unless the operator has configured another period. A change becomes visible ' +
           'once no open transaction can add an earlier change. To follow the log, repeat the ' +
-          'query with the last `endCursor` as `after`.',
+          'query with the last `endCursor` that was not null as `after`.',
         args: {
           filter: t.arg({
             type: ChangeFilter,

@@ -79,7 +79,7 @@ for (const type of [
     t.int({
       nullable: true,
       description:
-        'The zero-based index of the rejected entry in `input`, or null if `input` is not a list.',
+        'The zero-based index of the rejected entry in `input`, or null if the mutation does not take a list.',
       resolve: ({ line = null }) => line,
     }),
   );
