@@ -21,7 +21,7 @@ import { relatedRow } from './rows.ts';
 // The cost of a page of old changes, which a subscription with a cursor reads first.
 const AFTER_COST = { directives: { cost: { weight: '200' } } };
 
-// A position in the change log is about 80 characters long.
+// An upper bound: the cursor of a change has fewer than 80 characters.
 const CURSOR_BYTES = 220;
 
 function defineChange(builder: Builder) {
