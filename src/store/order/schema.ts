@@ -44,7 +44,7 @@ const NewOrder = newInputOf(orders);
 const CancelledOrderType = deletedOf<CancelledOrder>(
   orders,
   'CancelledOrder',
-  'The ids of the cancelled order, and the stock to which its units were returned.',
+  'The `id` and `nodeId` of the cancelled order, and the stock to which its units were returned.',
 );
 
 builder.objectField(CancelledOrderType, 'inventory', (t) =>
