@@ -17,7 +17,7 @@ const LEGAL_FILE = /^(licen[cs]e|copying|notice)/i;
 function digest() {
   const sources = ['src', 'docs']
     .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
-    // The examples in docs/ are a separate package.
+    // The examples in docs/ are a separate package, with their own dependencies and built files.
     .filter((entry) => entry.isFile() && !INSTALLED_OR_BUILT.test(entry.parentPath))
     .map((entry) => join(entry.parentPath, entry.name));
   const hash = createHash('sha256');

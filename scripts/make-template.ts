@@ -1,4 +1,4 @@
-// Creates the template for new databases unless it exists. `npm ci` runs this.
+// Creates the template for new embedded databases unless it exists. `npm ci` runs this.
 import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 

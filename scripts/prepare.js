@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 // The pet store, and the tests' second store.
 const SCHEMAS = ['prisma/schema.prisma', 'test/gateway/bookshop/schema.prisma'];
 
-// Without development dependencies, uses the programs that were built earlier.
+// Without development dependencies, nothing is created: the programs that were built earlier are used.
 if (existsSync('node_modules/tsx')) {
   for (const schema of SCHEMAS) {
     execSync(`prisma generate --schema ${schema}`, { stdio: 'inherit' });

@@ -21,7 +21,7 @@ export const ERRORS = {
   DOCUMENT_TOO_LARGE: {
     status: 400,
     description:
-      'The document is too large, for example too long or too deeply nested. The message says what ' +
+      'The document is too large, for example too long or nested too deeply. The message says what ' +
       'is too large.',
   },
   QUERY_TOO_COSTLY: { status: 400, description: 'The cost of the operation exceeds the limit.' },
@@ -75,9 +75,11 @@ export const ERRORS = {
   },
   TOO_MANY_STREAMS: {
     status: 429,
-    description: 'The caller has too many open subscriptions, or they cost too much.',
+    description:
+      'The caller has too many open subscriptions, or too many operations on one WebSocket, or its ' +
+      'subscriptions would cost too much.',
   },
-  HEADERS_TOO_LARGE: { status: 431, description: 'The request headers are larger than the limit.' },
+  HEADERS_TOO_LARGE: { status: 431, description: 'The request headers are too large or too many.' },
   INTERNAL_SERVER_ERROR: {
     status: 500,
     description: "An unexpected error occurred. Its cause is in the gateway's log.",

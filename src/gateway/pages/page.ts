@@ -89,7 +89,7 @@ export const renderTokenField = ({ config }: Site): string =>
     ? '<label class="token">Token <input id="token" class="field" type="text" autocomplete="off" autocapitalize="off" spellcheck="false"></label>'
     : '';
 
-// Allows only resources from this server, images in data URLs, and no inline scripts.
+// Allows only resources from this server and images in data URLs. Inline scripts are blocked.
 const POLICY = {
   'default-src': "'none'",
   'script-src': "'self'",

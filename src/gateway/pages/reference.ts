@@ -41,7 +41,7 @@ const renderFields = (title: string, rule: z.ZodType): string =>
     }),
   );
 
-/** Renders the form that sends a request. Beta routes have no form, because a single click would load every row. */
+/** Renders the form that sends a request. Beta routes have no form, because a single click could load every row. */
 function renderForm(operation: RestOperation): string {
   if (operation.lifecycle.stability === 'beta') return '';
   const fields = Object.entries(operation.parameters.path.shape).map(

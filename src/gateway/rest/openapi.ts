@@ -20,7 +20,7 @@ function markers(operation: RestOperation, { sunset }: Config): object {
   return {
     // GitBook has no badge for a stable operation.
     ...(deprecatedSince && { deprecated: true, 'x-deprecated-sunset': toDay(sunset) }),
-    // A single click on a beta route would load every row.
+    // A single click on a beta route could load every row.
     ...(stability === 'beta' && { 'x-stability': 'beta', 'x-hideTryItPanel': true }),
   };
 }

@@ -23,7 +23,9 @@ const ACCESS_ERRORS: readonly string[] = ['UNAUTHENTICATED', 'FORBIDDEN'];
 const COMMON_HEADERS: Headers = { 'X-Request-Id': '4bf92f3577b34da6a3ce929d0e0e4736' };
 
 const DESCRIPTIONS: Headers = {
-  'X-Request-Id': 'The id of the request in the log: the id that the caller sent, or a new id.',
+  'X-Request-Id':
+    'The id of the request in the log: the `X-Request-Id` or the trace id of the `traceparent` that ' +
+    'the caller sent, or a new id.',
   Link: 'Links to the documentation, to the successor and to the next page, if any (RFC 8288).',
   Deprecation: 'The date of the deprecation, in seconds since 1970 (RFC 9745).',
   Sunset: 'The date on which the operation may stop working (RFC 8594).',

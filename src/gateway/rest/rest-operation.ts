@@ -45,8 +45,8 @@ export function lifecycleHeaders(
 }
 
 /**
- * Creates the route of an operation. Every response has the lifecycle headers. If the sunset is enforced, a deprecated
- * operation returns GONE from the sunset date on.
+ * Creates the route of an operation. Every response of the route has the lifecycle headers. If the sunset is enforced, a
+ * deprecated operation returns GONE from the sunset date on.
  */
 export function toRoute(operation: RestOperation, context: Context, config: Config): Route {
   const ends = config.enforceSunset && operation.lifecycle.deprecatedSince !== undefined;

@@ -46,7 +46,8 @@ export function toSchemas(store: Store): Record<string, object> {
     override: ({ jsonSchema }) => {
       // Code generators would treat fields with a default as required. The descriptions mention the defaults.
       delete jsonSchema.default;
-      // OpenAPI 3.0 allows nothing next to a reference, so zod wraps references in `allOf`. These have nothing next to them.
+      // OpenAPI 3.0 allows nothing next to a reference, so zod wraps each reference in `allOf`. The wrapper is removed,
+      // because these references have nothing next to them.
       Object.assign(jsonSchema, jsonSchema.allOf?.[0]);
       delete jsonSchema.allOf;
     },

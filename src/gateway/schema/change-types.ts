@@ -21,7 +21,7 @@ import { relatedRow } from './rows.ts';
 // The cost of a page of old changes, which a subscription with a cursor reads first.
 const AFTER_COST = { directives: { cost: { weight: '200' } } };
 
-// A position in the change log is about 80 characters long.
+// An upper bound: the cursor of a change has fewer than 80 characters.
 const CURSOR_BYTES = 220;
 
 function defineChange(builder: Builder) {
@@ -49,8 +49,8 @@ function defineChange(builder: Builder) {
       changedAt: t.expose('changedAt', {
         type: 'DateTime',
         description:
-          'The time of the change. Changes are sorted by the database transaction that made them, ' +
-          'so a later change can have an earlier time.',
+          'The time of the change. The change log is in the order in which transactions started to ' +
+          'write, so its times are not always ascending.',
       }),
     }),
   });
@@ -105,7 +105,7 @@ function defineQuery(
           'The change log, in the order in which transactions started to write. Changes are kept ' +
           'for a day, unless the operator has configured another period. A change becomes visible ' +
           'once no open transaction can add an earlier change. To follow the log, repeat the ' +
-          'query with the last `endCursor` as `after`.',
+          'query with the last `endCursor` that was not null as `after`.',
         args: {
           filter: t.arg({
             type: ChangeFilter,

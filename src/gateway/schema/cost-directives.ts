@@ -16,13 +16,14 @@ export const cost = new GraphQLDirective({
   description: [
     'The cost of a field, an argument or an input field. The cost of an operation is the sum of these:',
     '',
-    '- a field: its weight, or 1 without this directive; inside a list, multiplied by the maximum number of items',
+    '- a field: its weight, or 1 without this directive',
     '- an item of a list: 1',
-    '- a field that reads from the database: 100 more, but only once for all items of a list; the weights of `node`, `nodes`, `changes` and `totalCount` include this',
+    '- a field that reads from the database: 100 more; the weights of `node`, `nodes`, `changes` and `totalCount` include this',
     '- an argument: its weight, multiplied by the number of values if it is a list',
     '- an input field: its weight, or 5 times its weight for a string without three consecutive letters or digits',
+    '- `__schema`: 40,000 in total; `__type`: 5,000 in total',
     '',
-    'In the lists of `Query`, arguments, input fields and `totalCount` cost 10 times as much: they search the whole table.',
+    'Inside a list, all of these are multiplied by the maximum number of items, except the 100 for reading from the database, which is counted once for all items. In the lists of `Query`, arguments, input fields and `totalCount` cost 10 times as much: they search the whole table.',
   ].join('\n'),
   locations: [
     DirectiveLocation.FIELD_DEFINITION,

@@ -65,12 +65,15 @@ const RELAY = {
     description: 'The cursor of the last item, or null if the page is empty.',
   },
   firstArgOptions: {
-    description: 'How many items to return from the start of the list: 0 to 100, 20 by default.',
+    description:
+      'The maximum number of items to return from the start of the list: 0 to 100. Default: 20, ' +
+      'unless `last` is set.',
   },
   afterArgOptions: { description: 'Only items after this cursor.' },
   lastArgOptions: {
     description:
-      'How many items to return from the end of the list: 0 to 100. Cannot be combined with `first`.',
+      'The maximum number of items to return from the end of the list: 0 to 100. Cannot be ' +
+      'combined with `first`.',
   },
   beforeArgOptions: { description: 'Only items before this cursor.' },
   defaultConnectionTypeOptions: { description: 'A page of a list.' },

@@ -83,7 +83,7 @@ export const defineDeleted =
 const toDeleteField = (builder: Builder, rows: Repository) => {
   const { words, usedBy, notFound, inUse } = rows;
   const rule = inUse && ` ${upperFirst(words.one)} with ${usedBy.join(' or ')} cannot be deleted.`;
-  const gone = `The ids of the deleted ${words.short}.`;
+  const gone = `The \`id\` and \`nodeId\` of the deleted ${words.short}.`;
   return {
     type: defineDeleted(builder)(rows, `Deleted${rows.type}`, gone),
     description: `Deletes ${words.one}.${rule ?? ''}`,

@@ -21,6 +21,7 @@ import {
   InventoryUpdate,
   StaleInventory,
   StockLimitExceeded,
+  toUnits,
 } from './inventory.ts';
 
 const Count = z.object({
@@ -59,7 +60,7 @@ function errorOf(
   if (!claim.isFresh) return new StaleInventory(petId, claim.available, line);
   if (claim.quantity < 0n) return new InsufficientStock(petId, claim.available, line);
   const isTooLarge = claim.quantity > MAX_QUANTITY;
-  return isTooLarge ? new StockLimitExceeded(`${by} units of pet ${petId}`, line) : null;
+  return isTooLarge ? new StockLimitExceeded(`${toUnits(by)} of pet ${petId}`, line) : null;
 }
 
 /**

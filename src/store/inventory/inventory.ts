@@ -5,12 +5,14 @@ import { ofPet, PetNotFound, pets } from '../pet/pets.ts';
 import { table } from '../tables.ts';
 import { StockQuantity } from '../values.ts';
 
+export const toUnits = (count: number): string => `${count} ${count === 1 ? 'unit' : 'units'}`;
+
 export const InsufficientStock = errorOf(
   'INSUFFICIENT_STOCK',
   409,
   'There are not enough units in stock.',
   (petId: bigint, available: number, line: number | null = null) => ({
-    message: `Pet ${petId} has ${available} units in stock.`,
+    message: `Pet ${petId} has ${toUnits(available)} in stock.`,
     available,
     line,
   }),
@@ -31,7 +33,7 @@ export const StaleInventory = errorOf(
   409,
   'The stock differs from the expected quantity.',
   (petId: bigint, available: number, line: number | null = null) => ({
-    message: `Pet ${petId} now has ${available} units in stock.`,
+    message: `Pet ${petId} now has ${toUnits(available)} in stock.`,
     available,
     line,
   }),

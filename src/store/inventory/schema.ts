@@ -50,7 +50,8 @@ const fields = fieldsOf(InventoryItem, inventoryItems);
 builder.queryFields((t) => ({
   inventoryItem: t.field({
     ...fields.row,
-    description: 'The inventory item of this pet, or null if its stock was never set.',
+    description:
+      'The inventory item of the pet with this id, or null if the pet has none or does not exist.',
   }),
   inventory: t.connection(...fields.list),
 }));
@@ -104,7 +105,7 @@ builder.mutationFields((t) => ({
       expectedQuantity: t.arg.int({
         description:
           'The stock that you expect; pass 0 if the stock was never set. If omitted, the stock is ' +
-          'not compared. If the actual stock differs, nothing changes and the result is ' +
+          'not compared. If the actual stock differs from it, nothing changes and the result is ' +
           'StaleInventory.',
       }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
@@ -138,8 +139,8 @@ const InventoryCount = builder.inputType('InventoryCount', {
     expectedQuantity: t.int({
       description:
         'The stock that you expect; pass 0 if the stock was never set. If omitted, the stock is ' +
-        'not compared. If the actual stock differs in any entry, nothing changes and the result ' +
-        'is StaleInventory.',
+        'not compared. If the actual stock of any pet in `input` differs from the expected stock, ' +
+        'nothing changes and the result is StaleInventory.',
     }),
   }),
 });

@@ -33,7 +33,7 @@ const sharedOrders = perObject(({ db, observeBatch }: DataSource) => {
       return await takeFreeUnits(db, lines);
     } catch (error) {
       if (!isRolledBack(error)) throw error;
-      // PostgreSQL may have rejected only one of the orders. Placed on its own, each order gets its own error.
+      // PostgreSQL may have rejected only one of the orders. Placed on its own, each order succeeds or gets its own error.
       restsUntil = performance.now() + REST_MS;
       return new Map();
     }

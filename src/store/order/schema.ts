@@ -44,7 +44,7 @@ const NewOrder = newInputOf(orders);
 const CancelledOrderType = deletedOf<CancelledOrder>(
   orders,
   'CancelledOrder',
-  'The ids of the cancelled order, and the stock to which its units were returned.',
+  'The `id` and `nodeId` of the cancelled order, and the stock to which its units were returned.',
 );
 
 builder.objectField(CancelledOrderType, 'inventory', (t) =>
@@ -79,7 +79,7 @@ for (const type of [
     t.int({
       nullable: true,
       description:
-        'The zero-based index of the rejected entry in `input`, or null if `input` is not a list.',
+        'The zero-based index of the rejected entry in `input`, or null if the mutation does not take a list.',
       resolve: ({ line = null }) => line,
     }),
   );

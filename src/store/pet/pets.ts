@@ -13,7 +13,8 @@ import type { Category, Pet } from '../generated/prisma/client.ts';
 import { table } from '../tables.ts';
 import { StockQuantity } from '../values.ts';
 
-// `line` is the zero-based index of the entry in `input` that caused the error, or null if `input` is not a list.
+// `line` is the zero-based index of the entry in `input` that caused the error, or null if the mutation does not take a
+// list.
 export const PetNotFound = errorOf(
   'PET_NOT_FOUND',
   404,

@@ -16,7 +16,7 @@ let isUpdating = false;
 let timer;
 
 function report(text) {
-  // The text is set only when it changes, because screen readers would read it again otherwise.
+  // The text is set only when it changes, because screen readers read it each time it is set.
   if (state.textContent !== text) state.textContent = text;
 }
 
@@ -59,7 +59,7 @@ async function load() {
   const changes = data.changes.nodes.toReversed();
   const before = items;
   items = new Map();
-  // New items are added and the oldest removed, so that a screen reader reads only the new items.
+  // Items that are still shown stay in place, so that a screen reader reads only the new items.
   for (const [index, change] of changes.entries()) {
     const { cursor } = change;
     const item = before.get(cursor) ?? createItem(change);

@@ -7,7 +7,7 @@ const toRate = (number) => `${digits.format(number)} a second`;
 const toDuration = (ms) =>
   ms < 1000 ? `${digits.format(ms)} ms` : `${digits.format(ms / 1000)} s`;
 
-/** All figures by id: the value to draw for a sample (null if there is none), and the current value in words. */
+/** All figures by id. Each function returns the value to draw for a sample (null if there is none), and its text. */
 const FIGURES = {
   rate: ({ rate }) => [rate, toRate(rate)],
   latency: ({ p50Ms, p99Ms }) =>

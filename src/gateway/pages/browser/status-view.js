@@ -52,7 +52,7 @@ function showCounts(section, label, firsts, counts) {
   section.querySelector('.none').hidden = counts.length > 0;
 }
 
-/** Returns the badge that shows how long a deprecated operation will work. */
+/** Returns the badge that shows how long a deprecated operation will still work. */
 function toEnd({ sunset, daysLeft, enforced }) {
   if (sunset === undefined) return toBadge('end', 'no sunset date');
   const day = document.createElement('time');

@@ -15,7 +15,7 @@ let isUpdating = false;
 let isRejected = $('token') !== null;
 
 function report(text) {
-  // The text is set only when it changes, because screen readers would read it again otherwise.
+  // The text is set only when it changes, because screen readers read it each time it is set.
   if ($('state').textContent !== text) $('state').textContent = text;
 }
 
