@@ -21,8 +21,8 @@ import { relatedRow } from './rows.ts';
 // The cost of a page of old changes, which a subscription with a cursor reads first.
 const AFTER_COST = { directives: { cost: { weight: '200' } } };
 
-// An upper bound: the cursor of a change has fewer than 80 characters.
-const CURSOR_BYTES = 220;
+// The cursor of a change whose transaction and id have 19 digits.
+const CURSOR_BYTES = 72;
 
 function defineChange(builder: Builder) {
   const ChangeKind = builder.enumType('ChangeKind', {
