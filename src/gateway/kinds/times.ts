@@ -52,7 +52,7 @@ function parseDay(text: string): Date {
 
 const rangeRule = (noun: string) =>
   z
-    .date(`must be a ${noun} or null.`)
+    .date(`must be a ${noun}.`)
     .min(new Date('0001-01-01T00:00:00Z'), 'must not be before the year 1.')
     .max(new Date('9999-12-31T23:59:59.999Z'), 'must not be after the year 9999.');
 

@@ -88,7 +88,7 @@ export class Primary implements TransactionRunner {
    */
   requireServer(): WatchedServer {
     if (this.current) return this.current;
-    throw new Unavailable('The store does not accept writes at the moment.');
+    throw new Unavailable('The primary database server is not available at the moment.');
   }
 
   #serverFor({ writes }: RunOptions): WatchedServer {

@@ -64,8 +64,8 @@ function takeDeclared({ node }: Operation, variables: Variables, limits: Limits)
 }
 
 /**
- * Returns the call for the arguments that Yoga passes. It contains the estimate, because the first step limits the
- * cost.
+ * Returns the call for the arguments that Yoga passes, with the estimate of its cost, which the first of the steps in
+ * yoga.ts checks.
  * @throws InvalidInput if a variable is too large
  */
 function toCall(
