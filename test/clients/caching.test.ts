@@ -107,7 +107,7 @@ describe.each([
     expect(pet.data.pet.inventory.quantity).toBe(3);
   });
 
-  it('places only one order if the first response is lost', async () => {
+  it('places only one order with an idempotency key if the first response is lost', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     watched.loseNext();
     const { data } = await client.mutate(PLACE_ORDER, {
@@ -119,7 +119,7 @@ describe.each([
     expect(nodesOf(orders)).toMatchObject([{ id: data.placeOrder.id }]);
   });
 
-  it('does not repeat a write without an idempotency key', async () => {
+  it('does not repeat a write without an idempotency key if the response is lost', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     watched.loseNext();
     const { error } = await client.mutate(PLACE_ORDER, { input: { petId, quantity: 2 } });

@@ -245,7 +245,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
       expect(changes).toEqual([]);
     });
 
-    it('update the cache', async () => {
+    it('update the cache when an object is changed or deleted', async () => {
       const id = await makePet(gateway, { name: 'Ada' });
       const client = connect(gateway);
       expect(await client.nameOf(id)).toBe('Ada');

@@ -75,7 +75,7 @@ describe('Apollo Client', () => {
     ['POST', false],
     ['GET', true],
   ])(
-    'sends the hash of a query by %s, and its text only if the gateway does not know the hash',
+    'sends the hash of a query with %s, and its text only if the gateway does not know the hash',
     async (method, isGet) => {
       const id = await makePet(automatic, { name: 'Cleo' });
       const query = gql(PET.replace('Pet', `Pet${method}`));
@@ -114,7 +114,7 @@ describe('urql', () => {
     ['POST', false],
     ['GET', true],
   ])(
-    'sends the hash of a query by %s, and its text only if the gateway does not know the hash',
+    'sends the hash of a query with %s, and its text only if the gateway does not know the hash',
     async (method, isGet) => {
       const id = await makePet(automatic, { name: 'Cleo' });
       const query = PET.replace('Pet', `Urql${method}`);

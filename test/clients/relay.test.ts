@@ -114,7 +114,7 @@ describe('Relay', () => {
     expect(watched.methods).toHaveLength(3);
   });
 
-  it.each(Object.entries(WRITES))('reloads its lists after %s', async (name, write) => {
+  it.each(Object.entries(WRITES))('reads no stale list after %s', async (name, write) => {
     const categoryId = await makeCategory(gateway);
     const ids: string[] = [];
     for (const pet of NAMES) ids.push(await makePet(gateway, { name: pet, categoryId, stock: 9 }));
@@ -202,7 +202,7 @@ describe('Relay', () => {
     expect(ordersOf(petId)).toMatchObject([{ quantity: 2 }]);
   });
 
-  it('places only one order if the first response is lost', async () => {
+  it('places only one order with an idempotency key if the first response is lost', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     watched.loseNext();
     const input = { petId, quantity: 2 };
@@ -213,7 +213,7 @@ describe('Relay', () => {
     expect(pet.inventory.quantity).toBe(3);
   });
 
-  it('does not repeat a write without an idempotency key', async () => {
+  it('does not repeat a write without an idempotency key if the response is lost', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     watched.loseNext();
     await expect(order({ input: { petId, quantity: 2 } })).rejects.toThrow('fetch failed');

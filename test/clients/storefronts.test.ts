@@ -94,7 +94,7 @@ describeInChromium((chromium) => {
       expect(await stockOf(gateway, petId)).toBe(0);
     });
 
-    it('updates the stock when others change it', async () => {
+    it('updates the stock when another client changes it', async () => {
       for (const quantity of [77, 78]) {
         await gateway.data(
           `mutation { updateInventory(petId: "${petId}", input: { quantity: ${quantity} }) { __typename } }`,

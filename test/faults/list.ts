@@ -112,7 +112,7 @@ const IDEMPOTENCY: Fault[] = [
     test: ['test/store/both/idempotency.test.ts', 'returns IDEMPOTENCY_CONFLICT'],
   },
   {
-    name: 'an idempotency key is forgotten after a minute',
+    name: 'idempotency keys are forgotten while they are new, and kept when they are old',
     file: 'src/gateway/tables/idempotency.ts',
     text: 'where created_at < ${limit}::timestamptz',
     replacement: 'where created_at > ${limit}::timestamptz',
@@ -247,7 +247,7 @@ const LIMITS: Fault[] = [
     test: ['test/gateway/fair-queue.test.ts', 'lets callers take turns'],
   },
   {
-    name: 'a caller that has closed its subscriptions has no budget left',
+    name: 'a caller that closes a subscription does not get its cost back',
     file: 'src/gateway/graphql/stream-budget.ts',
     text: 'add(callerKey, -1, -cost)',
     replacement: 'add(callerKey, -1, 0)',
@@ -299,7 +299,7 @@ const LISTS: Fault[] = [
     test: ['test/store/statements.test.ts', 'return their own rows if their arguments differ'],
   },
   {
-    name: "a page of orders filtered by their pets' category ends too early",
+    name: 'a page of orders filtered by their pets ends too early',
     file: 'src/gateway/tables/listing.ts',
     text: 'of.by === id ? idBounds(raw(column)) : []',
     replacement: 'idBounds(raw(column))',
@@ -338,7 +338,7 @@ const STATEMENT: Fault[] = [
     test: ['test/store/executor.test.ts', 'strings that JSON escapes'],
   },
   {
-    name: 'a query returns the fields that @include gave to another caller',
+    name: "a query returns the fields that another caller's @include selected",
     file: 'src/gateway/graphql/statement/compile.ts',
     text: '[id, ...conditions.map((name) => String(variables[name]))].join()',
     replacement: '[id, ...conditions].join()',
@@ -355,14 +355,14 @@ const STATEMENT: Fault[] = [
 
 const REST: Fault[] = [
   {
-    name: 'a caller keeps a stale pet that has changed',
+    name: 'a caller keeps using its old copy of a pet that has changed',
     file: 'src/gateway/rest/row-route.ts',
     text: 'ETag: etag(body)',
     replacement: 'ETag: etag(String(id))',
     test: ['test/store/rest.test.ts', 'changes only when the pet changes'],
   },
   {
-    name: 'an error from a deprecated route does not announce the sunset',
+    name: 'an error from a deprecated route does not announce the date of its removal',
     file: 'src/gateway/server/dispatch.ts',
     text: 'writeResponse(req, res, response, headers)',
     replacement: 'writeResponse(req, res, response, response.code ? {} : headers)',

@@ -79,7 +79,7 @@ describe('the change described in docs/first-change.md', () => {
     }
   });
 
-  it('returns the responses that the tutorial shows', async () => {
+  it('makes the gateway return the responses that the tutorial shows', async () => {
     const program = spawn(process.execPath, [...V8_FLAGS, join(folder, 'dist/main.js')], {
       env: {
         PORT: '0',

@@ -174,9 +174,9 @@ describe('a hundred hostile connections', () => {
 
   it.each([
     ['send nothing', ''],
-    ['start to send headers', 'GET /pets/1 HTTP/1.1\r\nHost: localhost\r\nX: '],
-    ['start to send a body', HEAD],
-    ['read no response', LISTS],
+    ['never finish their headers', 'GET /pets/1 HTTP/1.1\r\nHost: localhost\r\nX: '],
+    ['never finish a body', HEAD],
+    ['do not read their responses', LISTS],
   ])('do not prevent the gateway from serving other callers if they %s', async (_what, bytes) => {
     const sockets = Array.from({ length: 100 }, () => open(bytes).pause());
     await expectServed();

@@ -58,7 +58,7 @@ async function deleteAll(gateway: { url: string }): Promise<void> {
   for (const name of ['Large', 'Large', 'Large', 'Small']) await createCategory(gateway, name);
 }
 
-describe('a gateway that writes a lot', { timeout: 300_000 }, () => {
+describe('a gateway on PGlite that writes a lot', { timeout: 300_000 }, () => {
   it('keeps its write-ahead log and tables small, and keeps responding', async () => {
     const gateway = await startProgram({ ...store.environment, SAMPLE_STORE: 'false' });
     const before = await sizeOf('base');

@@ -34,7 +34,7 @@ async function timeHealth(): Promise<number> {
 }
 
 describe("a gateway whose statements wait for PGlite's only session", () => {
-  it('serves a request that needs no statement without first running all waiting statements', async () => {
+  it('serves a request that needs no statement before all the waiting statements have run', async () => {
     await timeHealth();
     const start = performance.now();
     const done = new AbortController();

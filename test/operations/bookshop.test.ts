@@ -102,7 +102,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
       (field) => `{ books(filter: { releasedOn: { from: "1974-01-01" } },
         orderBy: { field: ${field} }) { nodes { title releasedOn author { name } } } }`,
     ),
-  ])('reads a list with one statement: %s', async (query) => {
+  ])('reads a list with one statement once its query is compiled: %s', async (query) => {
     expect(await statementsOf(query)).toHaveLength(1);
   });
 
@@ -143,7 +143,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     });
   });
 
-  it('rejects a mutation in which two entries have the same unique day, and names the day', async () => {
+  it('rejects a mutation with two books for one day, which must be unique, and names the day', async () => {
     const { createBooks } = await data(`mutation { createBooks(input: [
       { title: "A", isbn: "9780000000011", day: "2027-05-01" }
       { title: "B", isbn: "9780000000012", day: "2027-05-02" }
@@ -155,7 +155,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     });
   });
 
-  it('writes once per idempotency key', async () => {
+  it('returns the first result for a repeated idempotency key, or an error if the input differs', async () => {
     const first = await createAuthor('Octavia E. Butler');
     expect(await createAuthor('Octavia E. Butler')).toEqual(first);
     expect(await createAuthor('Ann Leckie')).toEqual({
@@ -231,7 +231,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     });
   });
 
-  it('serves a book over REST', async () => {
+  it('serves a book over REST, and an error if there is no such book', async () => {
     expect(JSON.parse(await page('/books/2'))).toEqual({
       id: 2,
       title: 'Old',
@@ -259,7 +259,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
   });
 
   it.each(['/', '/docs', '/docs/moving', '/status', '/schema.graphql', '/openapi.json'])(
-    'does not mention another store at %s',
+    'mentions books, but nothing of the pet store, at %s',
     async (path) => {
       const text = await page(path);
       expect(text).toMatch(/book/i);
@@ -272,7 +272,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     expect(await page('/metrics')).toContain('database_up 1');
   });
 
-  it('shuts down on a signal', async () => {
+  it('exits with code 0 on SIGTERM', async () => {
     expect(await program.stop()).toBe(0);
   });
 });

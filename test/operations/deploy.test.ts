@@ -50,7 +50,7 @@ describe('compose.yaml', () => {
     },
   );
 
-  it('builds each image once, because two builds of one image at the same time fail', () => {
+  it('builds the image once, because simultaneous builds of one image fail, and starts the gateways after the migration', () => {
     const built = Object.values(services).filter((service) => service['build'] !== undefined);
     const images = built.map((service) => service['image']);
     expect(images).toEqual(['pet-store-gateway']);
@@ -111,7 +111,7 @@ describe('deploy/kubernetes.yaml', () => {
   const pod = deployment.spec?.template.spec;
   const [container] = pod?.containers ?? [];
 
-  it('sets only variables that the gateway and the migration accept, and a long enough grace period', () => {
+  it('sets only variables that the gateway and the migration accept, including MIGRATE=false, and allows enough time to shut down', () => {
     const variables = { ...configMap.data, DATABASE_URL };
     expectGateway(variables, pod?.terminationGracePeriodSeconds ?? 30);
     const { migrate, stopDelayMs } = readConfig({ ...imageVariables, ...variables });

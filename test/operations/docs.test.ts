@@ -22,7 +22,7 @@ describe('a gateway started as docs/access.md shows', () => {
     text.includes('"requestId"'),
   );
 
-  it('accepts the token created there, and logs requests as docs/observability.md shows', async () => {
+  it('accepts the token created there, and logs requests as docs/observability.md shows, without the token', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'store-'));
     onTestFinished(async () => {
       await killPrograms();

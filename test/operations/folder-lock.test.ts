@@ -9,8 +9,8 @@ const IN_USE =
 
 const store = useProgramStore('PGlite');
 
-describe('a system without a native file lock', () => {
-  it('stops the gateway from starting, with a message that advises setting DATABASE_URL', async () => {
+describe('a gateway on a system without a native file lock', () => {
+  it('exits with a message that advises choosing another folder or setting DATABASE_URL', async () => {
     const preload = `data:text/javascript,Object.defineProperty(process,'arch',{value:'none'})`;
     const program = spawnProgram('main', {
       ...store.environment,
@@ -26,7 +26,7 @@ describe('a system without a native file lock', () => {
 });
 
 describe(
-  "several gateways that start on a killed gateway's data folder",
+  "several gateways that start at the same time in a killed gateway's data folder",
   { timeout: 120_000 },
   () => {
     it('let exactly one of them use the folder', async () => {

@@ -86,7 +86,7 @@ describe('a gateway that starts on the embedded database', { timeout: 60_000 }, 
 });
 
 describe('a gateway that fails to start', () => {
-  it('exits with a readable message if DATA_DIR is not a folder', async () => {
+  it('exits with a readable message if DATA_DIR is a file, is inside a file, or is a broken link', async () => {
     const file = join(folder, 'file');
     await writeFile(file, '');
     const link = join(folder, 'link');

@@ -158,7 +158,7 @@ describe('a gateway whose database address leads to another server after a failo
     },
   );
 
-  it('detects the failover on a new connection, even if its role is not allowed to read timelines', async () => {
+  it("detects the failover on a new connection, even if the gateway's role is not allowed to read timelines", async () => {
     // A member of the owner's role, but not a superuser.
     await runSql(former.url, `create role plain login password 'store' in role store`);
     await promoted.catchUp(former);

@@ -209,7 +209,7 @@ describe('a gateway with two replicas', () => {
     },
   );
 
-  it('serves a request with a future position from the primary, within a second', async () => {
+  it('lets the primary serve a request with a position that no server has reached, within a second', async () => {
     const future = 'f'.repeat(16);
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => send(gateway, SERVER, future)),
@@ -357,7 +357,7 @@ describe('a replica that fails', () => {
     await readers.stop();
   });
 
-  it('has the rest of GET /store/orders served by another server', async () => {
+  it('has the rest of a response to GET /store/orders served by another server', async () => {
     const [{ count } = {}] = await runSql(
       url,
       `insert into orders (pet_id, quantity) select ${petId}, 1 from generate_series(1, 50000);

@@ -29,7 +29,7 @@ beforeAll(async () => {
 const lineOf = (response: Response): Promise<LogEntry> => findLine(program, response);
 
 describe('a POST', () => {
-  it('is logged as one line with its operation, cost, status and duration, but not with its text', async () => {
+  it("is logged as one line with its operation's name and type, cost, status and duration, but without its document", async () => {
     const query = 'query Other { __typename } query Names { categories { totalCount } }';
     const line = await lineOf(await post(program, { query, operationName: 'Names' }));
     expect(line).toEqual({
@@ -49,7 +49,7 @@ describe('a POST', () => {
     expect(line['ms']).toBeLessThan(10_000);
   });
 
-  it('is logged with its operation if it is rejected', async () => {
+  it('is logged with the name and type of its operation even if the operation is invalid', async () => {
     const line = await lineOf(await post(program, { query: 'query Wrong { nothing }' }));
     expect(line).toMatchObject({
       operationName: 'Wrong',
@@ -62,7 +62,7 @@ describe('a POST', () => {
     ['text that is not GraphQL', { query: `{ ${SECRET}` }, ['GRAPHQL_PARSE_FAILED']],
     ['no document', {}, ['BAD_REQUEST']],
     [
-      'an unknown operation',
+      'the name of an unknown operation',
       { query: 'query A { __typename }', operationName: SECRET },
       ['BAD_REQUEST'],
     ],
@@ -103,7 +103,7 @@ describe('a POST', () => {
     }
   });
 
-  it('is logged with the cause of an internal error in a second line with the same id', async () => {
+  it('is logged with the cause of an internal error in a second line with the same request id', async () => {
     const response = await post(program, { query: '{ orders { nodes { id } } }' });
     const line = await lineOf(response);
     expect(line['codes']).toEqual(['INTERNAL_SERVER_ERROR']);
@@ -167,14 +167,18 @@ describe('a request id', () => {
       UUID,
     ],
     ["a new id if the client's id is invalid", { 'x-request-id': 'a "b"' }, UUID],
-    ['the trace id', { traceparent }, TRACE],
-    ["the trace id if the client's id is invalid", { 'x-request-id': ' é', traceparent }, TRACE],
+    ['the trace id in traceparent if the client sends no id', { traceparent }, TRACE],
     [
-      'a new id if traceparent has another version',
+      "the trace id in traceparent if the client's id is invalid",
+      { 'x-request-id': ' é', traceparent },
+      TRACE,
+    ],
+    [
+      'a new id if traceparent has an unknown version',
       { traceparent: `01-${TRACE}-${PARENT}-01` },
       UUID,
     ],
-    ['a new id without either header', {}, UUID],
+    ['a new id if the client sends neither X-Request-Id nor traceparent', {}, UUID],
   ])('is %s', async (_what, headers, expected) => {
     for (const path of ['/health', '/graphql?query={__typename}', '/none']) {
       const response = await fetch(program.url + path, { headers });
@@ -200,14 +204,17 @@ describe('the log line of a request', () => {
     [`/pets/${SECRET}?${SECRET}`, '/pets/{petId}', 400, ['INVALID_ID']],
     [`/${SECRET}?${SECRET}`, 'other', 404, ['NOT_FOUND']],
     [`/graphql?query=query+Get{__typename}&x=${SECRET}`, '/graphql', 200, undefined],
-  ])('contains the template of its path: %s becomes %s', async (path, route, status, codes) => {
-    const line = await lineOf(await fetch(program.url + path));
-    expect(line).toMatchObject({ level: 30, method: 'GET', route, status });
-    expect(line['codes']).toEqual(codes);
-  });
+  ])(
+    'contains the route of the request, not its path: %s becomes %s',
+    async (path, route, status, codes) => {
+      const line = await lineOf(await fetch(program.url + path));
+      expect(line).toMatchObject({ level: 30, method: 'GET', route, status });
+      expect(line['codes']).toEqual(codes);
+    },
+  );
 
   it.each(['/health', '/ready', '/metrics', '/openapi.json', '/docs', '/'])(
-    "has level debug for %s, which serves something other than the store's data",
+    "has level debug for %s, which does not serve the store's data",
     async (path) => {
       const response = await fetch(program.url + path);
       expect(await lineOf(response)).toMatchObject({ level: 20, route: path, status: 200 });
@@ -228,7 +235,7 @@ describe('the log line of a request', () => {
   });
 });
 
-describe('the log, even at level debug,', () => {
+describe('the log at level debug', () => {
   it('contains the SQL without values', async () => {
     await post(program, {
       query: 'query ($name: String) { pets(filter: { name: $name }) { nodes { id } } }',

@@ -21,7 +21,7 @@ async function postLong(program: Program, count: number): Promise<void> {
 
 // test/long/hostile-load.test.ts measures the memory after other hostile requests too.
 describe('a gateway with little memory', () => {
-  it('keeps only a few of many long documents in memory', async () => {
+  it('keeps only some of many long documents in memory', async () => {
     const program = await startProgram({ ...store.environment, ...LITTLE_MEMORY });
     // The cache keeps 21 of these documents, in about 11 MB.
     await postLong(program, 25);
@@ -32,7 +32,7 @@ describe('a gateway with little memory', () => {
     expect(await program.stop()).toBe(0);
   });
 
-  it('keeps only a few of the variables of earlier operations in memory', async () => {
+  it('keeps only some of the variables of earlier operations in memory', async () => {
     const program = await startProgram({ ...store.environment, ...LITTLE_MEMORY });
     await postValues(program, 'a');
     const before = await usedMb(program);

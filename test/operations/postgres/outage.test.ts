@@ -62,8 +62,8 @@ async function expectAvailable(): Promise<void> {
   expect((await gateway.graphql(PET)).errors).toBeUndefined();
 }
 
-describe('a gateway while the database is down', { timeout: 180_000 }, () => {
-  it('returns SERVICE_UNAVAILABLE for each request that needs the database, until the database is up again', async () => {
+describe('a gateway whose database goes down', { timeout: 180_000 }, () => {
+  it('returns SERVICE_UNAVAILABLE for each request that needs the database until the database is up again', async () => {
     await expectAvailable();
     for (let outage = 0; outage < rounds(1, 2); outage += 1) {
       await server.stop();
@@ -88,8 +88,8 @@ describe('a gateway while the database is down', { timeout: 180_000 }, () => {
   });
 });
 
-describe('a gateway while the database does not respond', () => {
-  it('returns SERVICE_UNAVAILABLE in bounded time, until the database responds again', async () => {
+describe('a gateway whose database stops responding', () => {
+  it('returns SERVICE_UNAVAILABLE within eight seconds, until the database responds again', async () => {
     await expectAvailable();
     server.freeze();
     await expectUnavailable(8000);
@@ -97,7 +97,7 @@ describe('a gateway while the database does not respond', () => {
     await expectAvailable();
   });
 
-  it('does not continue a cancelled transaction with the next request', async () => {
+  it('does not run the next request in the transaction of a cancelled request', async () => {
     await gateway.close();
     // One connection, and no timeout of PostgreSQL that would end the transaction.
     gateway = await start({ ...LIMITS, POOL_SIZE: '1', PGBOUNCER: 'true' });
@@ -123,7 +123,7 @@ describe('a gateway while the database does not respond', () => {
   });
 });
 
-describe('a gateway while the database is busy', () => {
+describe('a gateway whose database is busy', () => {
   it('returns SERVICE_UNAVAILABLE if a statement takes too long or no connection becomes free', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     const update = `mutation { updateInventory(petId: "${petId}", input: { quantity: 1 }) {

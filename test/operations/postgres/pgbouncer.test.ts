@@ -194,7 +194,7 @@ describe.skipIf(!hasPgbouncer)(
       await release();
     });
 
-    it('does not let a write happen later if a database timeout cancels its statement', async () => {
+    it("does not let a write happen later if the database's statement_timeout cancels its statement", async () => {
       const copy = await copyOnPostgres();
       const name = new URL(copy.url).pathname.slice(1);
       await runSql(copy.url, `alter database ${name} set statement_timeout to 300`);

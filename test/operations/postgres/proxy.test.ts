@@ -101,7 +101,7 @@ describe.skipIf(!hasNginx)("deploy/nginx.conf (needs Debian's package nginx-ligh
     expect(new Set(statuses.flat())).toEqual(new Set([200]));
   });
 
-  it('forwards a body that is too large, so that the gateway returns the error', async () => {
+  it('forwards a body that is too large for the gateway, so that the gateway returns the error', async () => {
     const response = await post({ url }, 'x'.repeat(1_500_000));
     expect(response.status).toBe(413);
     expect(await response.json()).toMatchObject({
@@ -129,12 +129,12 @@ describe.skipIf(!hasNginx)("deploy/nginx.conf (needs Debian's package nginx-ligh
 
   const { description: message } = ERRORS.MISDIRECTED_REQUEST;
   it.each([
-    ['localhost:4000', 200],
-    ['127.0.0.1', 200],
-    ['[::1]:4000', 200],
-    ['attacker.example', 421],
-    ['localhost.attacker.example:4000', 421],
-  ])('responds to a request whose Host is %s with %s', async (host, status) => {
+    [200, 'localhost:4000'],
+    [200, '127.0.0.1'],
+    [200, '[::1]:4000'],
+    [421, 'attacker.example'],
+    [421, 'localhost.attacker.example:4000'],
+  ])('responds with %s to a request whose Host is %s', async (status, host) => {
     const [response] = await once(get(`${url}/health`, { headers: { host } }), 'response');
     expect(response.statusCode).toBe(status);
     expect(await json(response)).toEqual(

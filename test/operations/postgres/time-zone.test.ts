@@ -28,7 +28,7 @@ describe('a gateway whose time zone is not UTC', () => {
     expect(found.nodes).toEqual([{ shipDate: date }]);
   });
 
-  it('stores the ship date that a caller sends', async () => {
+  it('returns the ship date that a caller sends in a mutation', async () => {
     const date = '2100-07-01T08:00:00.120Z';
     const input = `{ petId: "1", quantity: 1, shipDate: "${date}" }`;
     const order = '... on Order { id shipDate }';

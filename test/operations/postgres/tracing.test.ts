@@ -82,7 +82,7 @@ describe('with OpenTelemetry, a request', () => {
   it.each([
     // The second execution, because the first also opens connections.
     ['its statements', 2, 3],
-    ['its only statement, if its query is compiled', 3, 1],
+    ["its compiled query's only statement", 3, 1],
   ])("has the spans of its operation and %s in the caller's trace", async (_what, time, count) => {
     const query = `${PETS} # ${time}`;
     for (let before = 1; before < time; before += 1) await post(query);
@@ -112,7 +112,7 @@ describe('with OpenTelemetry, a request', () => {
     }
   });
 
-  it('has its trace id in the response and in the log', async () => {
+  it('has its trace id in the log, and in the response if the caller sends no X-Request-Id', async () => {
     const response = await post('mutation { completeOrder(id: "1") { __typename } }');
     const traceId = response.headers.get('x-request-id');
     const trace = await traceOf(traceId);
@@ -128,7 +128,7 @@ describe('with OpenTelemetry, a request', () => {
       .toEqual(expect.arrayContaining(lines.map((line) => expect.objectContaining(line))));
   });
 
-  it('has a failed span if its operation failed', async () => {
+  it('has an operation span with an error status if its operation failed', async () => {
     const response = await post('{ pet(id: "x") { name } }');
     const trace = await traceOf(response.headers.get('x-request-id'));
     const [operation] = trace.filter(({ scope }) => scope === GATEWAY);

@@ -38,7 +38,7 @@ async function countResponding(): Promise<number> {
 }
 
 describe('a gateway with WORKERS=2', { timeout: 120_000 }, () => {
-  it("reports the sums of both workers' metrics at /metrics", async () => {
+  it("reports the sums of both workers' metrics at /metrics, except values that apply to every worker", async () => {
     await expect.poll(countResponding).toBe(2);
     // Each request has its own connection, which the primary process assigns to the workers in turn.
     const headers = { connection: 'close', 'user-agent': 'shop/1' };
