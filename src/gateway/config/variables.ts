@@ -179,7 +179,7 @@ export const Variables = z.object({
     .refine((secret) => secret.length >= 32, 'must be at least 32 bytes long (RFC 7518 §3.2)')
     .optional()
     .describe(
-      'The secret that signs the tokens (HS256), at least 32 bytes; an alternative to ' +
+      'The secret for signing tokens (HS256), at least 32 bytes; an alternative to ' +
         '`AUTH_JWKS_URL`.',
     )
     .meta({ reason: 'your own program issues the tokens' }),
