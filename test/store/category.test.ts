@@ -31,7 +31,7 @@ describe('creating a category', () => {
   });
 
   it.each(['  Zoë’s 🐈 % _ \\ \' " \n\t ', '🐈'.repeat(255)])(
-    'stores the name unchanged: $0',
+    'accepts this name, and returns it unchanged: $0',
     async (name) => {
       expect(await create({ name })).toMatchObject({ name, description: null });
     },

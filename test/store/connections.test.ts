@@ -3,14 +3,14 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { useGateway, gateway } from '../support/gateway.ts';
 
-// Each list with its parent, if it has one.
+// Each list with its field, and its parent if it has one.
 const LISTS = [
-  ['pets', ''],
-  ['categories', ''],
-  ['inventory', ''],
-  ['orders', ''],
-  ['pets', 'category(id: 1)'],
-  ['orders', 'pet(id: 1)'],
+  ['pets', 'pets', ''],
+  ['categories', 'categories', ''],
+  ['inventory', 'inventory', ''],
+  ['orders', 'orders', ''],
+  ['the pets of a category', 'pets', 'category(id: 1)'],
+  ['the orders of a pet', 'orders', 'pet(id: 1)'],
 ] as const;
 
 interface Node {
@@ -45,8 +45,8 @@ beforeAll(async () => {
 
 describe('a page of a list', () => {
   it.each(LISTS)(
-    'has 20 rows by default, and the count of all rows: %s %s',
-    async (list, parent) => {
+    'has 20 rows by default, and contains the count of all rows in the list: %s',
+    async (_what, list, parent) => {
       const { edges, nodes, totalCount, pageInfo } = await page(list, '', parent);
       expect(nodes.map(idOf)).toEqual(edges.map(({ node }: { node: Node }) => idOf(node)));
       expect(nodes).toHaveLength(20);
@@ -60,7 +60,7 @@ describe('a page of a list', () => {
     },
   );
 
-  it('can be empty', async () => {
+  it('is empty if `first` is 0', async () => {
     expect(await page('pets', 'first: 0')).toMatchObject({ edges: [], totalCount: 25 });
   });
 
@@ -81,7 +81,7 @@ describe('a page of a list', () => {
     ['before', 'last: 3', true, true],
     ['before', 'last: 100', true, false],
   ])(
-    'has this page info, given a cursor in `%s` and %s: hasNextPage %s, hasPreviousPage %s',
+    'with the cursor of row 11 of 25 in `%s`, and with %s, has hasNextPage %s and hasPreviousPage %s',
     async (end, size, hasNextPage, hasPreviousPage) => {
       const { edges } = await page('pets');
       const { pageInfo } = await page('pets', `${end}: "${edges[10].cursor}", ${size}`);
@@ -101,13 +101,18 @@ describe('a page of a list', () => {
 describe('a cursor of a list', () => {
   it.each([
     ['garbage', 'pets', 'ID', 'garbage'],
-    ['values for a sort by id in a list sorted by name', 'pets', 'NAME', forge('ID', '1')],
-    ['values for a sort by name in a list sorted by id', 'pets', 'ID', forge('NAME', '1', 'a')],
+    ['a position by id, although the list is sorted by name', 'pets', 'NAME', forge('ID', '1')],
+    [
+      'a position by name, although the list is sorted by id',
+      'pets',
+      'ID',
+      forge('NAME', '1', 'a'),
+    ],
     ['an id beyond int64', 'pets', 'ID', forge('ID', '9223372036854775808')],
     ['an id as a JSON number', 'pets', 'ID', forge('ID', 1)],
     ['a name with NUL', 'pets', 'NAME', forge('NAME', '1', 'a\0')],
     ['no name in a list sorted by name', 'pets', 'NAME', forge('NAME', '1')],
-    ['a huge quantity', 'inventory', 'QUANTITY', forge('QUANTITY', '1', '2147483648')],
+    ['a quantity beyond int32', 'inventory', 'QUANTITY', forge('QUANTITY', '1', '2147483648')],
     [
       'a date that does not exist',
       'orders',

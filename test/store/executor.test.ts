@@ -210,7 +210,7 @@ const CASES: [what: string, query: string, variables?: Record<string, unknown>][
     '{ orders(orderBy: { field: SHIP_DATE }) { edges { cursor } pageInfo { endCursor } } }',
   ],
   [
-    'cursors of all orders',
+    'cursors of several sort orders',
     `{ a: pets(orderBy: { field: NAME }) { edges { cursor } }
       b: orders(first: 2, orderBy: { field: SHIP_DATE, direction: DESC }) { pageInfo { startCursor endCursor } }
       c: inventory(last: 2, orderBy: { field: QUANTITY }) { pageInfo { startCursor endCursor } } }`,
@@ -226,7 +226,7 @@ const CASES: [what: string, query: string, variables?: Record<string, unknown>][
   ],
   ['only the count of a page with a cursor', '{ pets(after: "WyJJRCIsIjEiXQ") { totalCount } }'],
   [
-    'a condition that is null',
+    'null as the condition of a directive',
     'query ($v: Boolean = true) { pet(id: 1) @skip(if: $v) { id } }',
     { v: null },
   ],
@@ -236,7 +236,7 @@ const CASES: [what: string, query: string, variables?: Record<string, unknown>][
     { v: null },
   ],
   [
-    'null for a variable without a default, used in a field with a default',
+    'null for a variable without a default, used for an input field with a default',
     'query ($v: SortDirection) { pets(orderBy: { field: ID, direction: $v }) { totalCount } }',
     { v: null },
   ],
@@ -271,7 +271,7 @@ describe('executing an operation', () => {
     await assert(asyncProperty(queries, expectAsReference), { numRuns: QUERIES });
   });
 
-  it('needs at most one statement for the third execution of at least 8 of 25 generated queries', async () => {
+  it('needs at most one statement the third time, for at least 8 of 25 generated queries', async () => {
     const queries = sample(operationsOn(schema, OperationTypeNode.QUERY, 4, TAME), {
       seed: 1,
       numRuns: 25,

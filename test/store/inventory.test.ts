@@ -76,7 +76,7 @@ describe('setting the stock with an expected quantity', () => {
     expect(await stockOf(gateway, petId)).toBe(1);
   });
 
-  it('returns STALE_INVENTORY with the current quantity if the stock differs, and changes nothing', async () => {
+  it('returns STALE_INVENTORY with the current quantity if the stock is not as expected, and changes nothing', async () => {
     const petId = await makePet(gateway, { stock: 4 });
     expect(await update(petId, 7, 3)).toEqual(stale(4));
     expect(await update(petId, 7, 0)).toEqual(stale(4));
@@ -98,7 +98,7 @@ describe('setting the stock with an expected quantity', () => {
   });
 
   it.each([0, 5])(
-    'changes the stock once for many concurrent requests that expect a stock of %i',
+    'changes the stock for only one of many concurrent requests that expect a stock of %i',
     async (stock) => {
       const petId = await makePet(gateway, stock > 0 ? { stock } : {});
       const answers = await Promise.all(
@@ -128,7 +128,7 @@ describe('adjusting the stock', () => {
     expect(await entryOf(petId)).toEqual({ quantity: MAX });
   });
 
-  it('returns INSUFFICIENT_STOCK with the stock if it is too low, and changes nothing', async () => {
+  it('returns INSUFFICIENT_STOCK with the current stock if the result would be negative, and changes nothing', async () => {
     const petId = await makePet(gateway, { stock: 4 });
     const refusal = { code: 'INSUFFICIENT_STOCK', available: 4, line: null };
     expect(await adjust(petId, -5)).toMatchObject(refusal);
@@ -136,13 +136,13 @@ describe('adjusting the stock', () => {
     expect(await stockOf(gateway, petId)).toBe(4);
   });
 
-  it('treats a missing inventory item as a stock of 0 when units are removed, and creates none', async () => {
+  it('treats a missing inventory item as a stock of 0 when units are removed, and does not create the item', async () => {
     const petId = await makePet(gateway);
     expect(await adjust(petId, -1)).toMatchObject({ code: 'INSUFFICIENT_STOCK', available: 0 });
     expect(await entryOf(petId)).toBeNull();
   });
 
-  it('returns STOCK_LIMIT_EXCEEDED beyond int32, and changes nothing', async () => {
+  it('returns STOCK_LIMIT_EXCEEDED if the stock would exceed int32, and changes nothing', async () => {
     const petId = await makePet(gateway, { stock: MAX });
     expect(await adjust(petId, 1)).toEqual({
       code: 'STOCK_LIMIT_EXCEEDED',
@@ -159,7 +159,7 @@ describe('adjusting the stock', () => {
     });
   });
 
-  it('loses no concurrent change, and never goes below 0', async () => {
+  it('loses no concurrent changes, and never makes the stock negative', async () => {
     const petId = await makePet(gateway);
     const added = await Promise.all(Array.from({ length: 20 }, () => adjust(petId, 2)));
     expect(added.map(({ quantity }) => quantity).toSorted((a, b) => a - b)).toEqual(

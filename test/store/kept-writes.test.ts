@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-describe('a mutation that has written', () => {
+describe('a mutation whose write has succeeded', () => {
   it.each([
     [
       'placeOrder',

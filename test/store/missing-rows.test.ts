@@ -30,7 +30,7 @@ beforeAll(async () => {
   petId = await makePet(gateway);
 });
 
-it.each(MUTATIONS)('%s returns %s if the row "N" does not exist', async (mutation, code) => {
+it.each(MUTATIONS)('%s returns %s if no row has the id "N"', async (mutation, code) => {
   const call = mutation.replace('"P"', `"${petId}"`).replace('"N"', '"999999"');
   const { changed } = await gateway.data(
     `mutation { changed: ${call} { ... on Error { code httpStatus } } }`,

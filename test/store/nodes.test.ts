@@ -108,7 +108,7 @@ describe('the field nodes', () => {
     expect(errors?.[0]?.extensions.code).toBe('INVALID_INPUT');
   });
 
-  it('rejects the whole list if one id is invalid, and names that id', async () => {
+  it('rejects the whole list if one id is invalid, and reports the index of that id', async () => {
     const { data, errors } = await gateway.graphql(NODES, { nodeIds: [`Pet_${petId}`, 'x'] });
     expect(data).toBeUndefined();
     expect(errors?.[0]?.extensions.issues?.[0]?.path).toEqual(['nodeIds', '1']);

@@ -56,21 +56,22 @@ describe('creating a pet', () => {
     },
   );
 
-  it.each([{ name: ' ' }, { name: 'x'.repeat(256) }, { quantity: -1 }])(
-    'rejects the input %j, and creates no pet',
-    async (invalid) => {
-      const categoryId = await makeCategory(gateway);
-      expect(await create({ name: 'Milo', categoryId, ...invalid })).toMatchObject({
-        code: 'INVALID_INPUT',
-        issues: [{ path: ['input', Object.keys(invalid)[0]] }],
-      });
-      const { category } = await gateway.data(
-        'query ($id: ID!) { category(id: $id) { pets { totalCount } } }',
-        { id: categoryId },
-      );
-      expect(category.pets.totalCount).toBe(0);
-    },
-  );
+  it.each([
+    ['a blank name', { name: ' ' }],
+    ['a name of 256 characters', { name: 'x'.repeat(256) }],
+    ['a negative quantity', { quantity: -1 }],
+  ])('rejects %s, and creates no pet', async (_what, invalid) => {
+    const categoryId = await makeCategory(gateway);
+    expect(await create({ name: 'Milo', categoryId, ...invalid })).toMatchObject({
+      code: 'INVALID_INPUT',
+      issues: [{ path: ['input', Object.keys(invalid)[0]] }],
+    });
+    const { category } = await gateway.data(
+      'query ($id: ID!) { category(id: $id) { pets { totalCount } } }',
+      { id: categoryId },
+    );
+    expect(category.pets.totalCount).toBe(0);
+  });
 });
 
 describe('updating a pet', () => {
@@ -156,25 +157,25 @@ describe('invalid arguments', () => {
   it.each([
     ['TOO_LONG', 'a name of 256 characters', { name: 'n'.repeat(256) }],
     ['REQUIRED', 'null for the status', { status: null }],
-  ])('are reported with the code %s for %s', async (code, _what, input) => {
+  ])('are reported with the code %s: %s', async (code, _what, input) => {
     const fields = '... on InvalidInput { issues { code } }';
     const result = await mutate(gateway, 'updatePet', { id: '1', input }, fields);
     expect(result.issues).toEqual([{ code }]);
   });
 });
 
-describe('whether a pet can be ordered', () => {
+describe('the fields availableQuantity and canBeOrdered', () => {
   const QUERY = `query ($ids: [ID!]) {
       pets(filter: { ids: $ids }) { nodes { availableQuantity canBeOrdered inventory { quantity } } } }`;
 
   it.each([
-    ['an AVAILABLE pet with stock', { stock: 3 }, 3, true],
-    ['an AVAILABLE pet whose stock is 0', { stock: 0 }, 0, false],
-    ['an AVAILABLE pet without an inventory item', {}, 0, false],
-    ['a PENDING pet with stock', { stock: 3, status: 'PENDING' as const }, 3, false],
+    [3, true, 'an AVAILABLE pet with stock', { stock: 3 }],
+    [0, false, 'an AVAILABLE pet whose stock is 0', { stock: 0 }],
+    [0, false, 'an AVAILABLE pet without an inventory item', {}],
+    [3, false, 'a PENDING pet with stock', { stock: 3, status: 'PENDING' as const }],
   ])(
-    'is returned for %s, with only one statement if the query is compiled',
-    async (_what, options, quantity, canBeOrdered) => {
+    'are %i and %s for %s, and a compiled query reads them with one statement',
+    async (quantity, canBeOrdered, _what, options) => {
       const id = await makePet(gateway, options);
       const inventory = 'stock' in options ? { quantity } : null;
       const statements: number[] = [];

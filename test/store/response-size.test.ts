@@ -55,7 +55,7 @@ describe('the size of a GraphQL response', () => {
       'many cursors',
       `{ categories(orderBy: { field: NAME }) { edges { ${repeat(30, (i) => `a${i}: cursor`)} } } }`,
     ],
-  ])('cannot exceed the limit: %s', async (_what, query) => {
+  ])('cannot exceed MAX_RESPONSE_BYTES: %s', async (_what, query) => {
     // The third time, the query is compiled.
     for (let time = 1; time <= 3; time += 1) {
       const response = await post(gateway, { query });
@@ -66,7 +66,7 @@ describe('the size of a GraphQL response', () => {
     }
   });
 
-  it('decides whether a query is rejected, even if the estimate is above the limit', async () => {
+  it('decides whether a query is rejected, even if the estimated size is above MAX_RESPONSE_BYTES', async () => {
     const query = `{ category(id: 21) { ${repeat(84, (i) => `a${i}: description`)} } }`;
     expect(estimateOf({ query, variables: {} }).bytes).toBeGreaterThan(MAX_BYTES);
     const { category } = await gateway.data(query);

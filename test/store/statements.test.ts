@@ -50,9 +50,9 @@ beforeAll(async () => {
       select 1 + number % 120, 1 from generate_series(0, 239) as number`);
 });
 
-describe('the SQL statements of an operation', () => {
+describe('the number of SQL statements for an operation', () => {
   it.each(COSTS)(
-    'are as many as bench/statements.ts lists: $operation',
+    'is the one listed in bench/statements.ts: $operation',
     async ({ request, statements }) => {
       // A page needs the same number of statements, however many rows it has.
       for (const first of request.includes('$first') ? [2, 30] : [0]) {
@@ -65,7 +65,7 @@ describe('the SQL statements of an operation', () => {
 });
 
 describe('lookups and pages that are requested at the same time', () => {
-  it('share a SQL statement if they look up rows of the same type', async () => {
+  it('share a SQL statement if all of them look up rows of one type by id', async () => {
     gateway.statements.length = 0;
     const { a, b, none } = await gateway.data(
       '{ a: pet(id: 1) { id } b: pet(id: 2) { id } again: pet(id: 1) { id } none: pet(id: 999999) { id } }',

@@ -426,7 +426,7 @@ describe('a resumed subscription with a filter', () => {
   });
 });
 
-it('a subscription misses no changes while the change log cannot be read', async () => {
+it('a subscription misses no changes that are made while the change log cannot be read', async () => {
   const stream = await subscribe(`categoryChanged ${NAMES}`);
   // During the first change, the stream may still read older changes, and a failure would close it.
   for (const name of ['reached', 'reached again']) {
@@ -439,7 +439,7 @@ it('a subscription misses no changes while the change log cannot be read', async
   expect(await changed(stream)).toMatchObject({ after: { name: 'found again' } });
 });
 
-it('a subscription ends with CURSOR_EXPIRED if a failover has lost the last change', async () => {
+it('a subscription ends with CURSOR_EXPIRED if a failover has lost the last change that it returned', async () => {
   const stream = await subscribe(`categoryChanged ${NAMES}`);
   for (const name of ['kept', 'lost']) {
     await makeCategory(gateway, name);

@@ -70,7 +70,7 @@ describe('on the database of a later release', () => {
   });
 
   it.each([{}, { filter: {} }, { filter: { types: ['PET', 'CATEGORY'] } }])(
-    'pages of changes with %j are full, and omit unknown types and kinds',
+    'pages of changes are full, although they omit changes of unknown types and kinds (arguments: %j)',
     async (variables) => {
       const first = await page({ first: 2, after: start, ...variables });
       expect(namesOf(first)).toEqual(['a', 'b']);
@@ -85,7 +85,7 @@ describe('on the database of a later release', () => {
     },
   );
 
-  it('a subscription returns all known changes after a cursor, and then new changes', async () => {
+  it('a subscription returns all changes of known types and kinds, both those after its cursor and new ones', async () => {
     const stream = await subscribe('categoryChanged(after: $after) { kind after { name } }', start);
     const names = async (count: number): Promise<unknown[]> => {
       const found = [];

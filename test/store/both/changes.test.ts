@@ -214,7 +214,7 @@ describeOnGateways(() => {
       expect(contents).toEqual([['Category', 'UPDATED', before, after]]);
     });
 
-    it('takes only as much space in the change log as the new row and the values that changed', async () => {
+    it('takes only as much space in the change log as the new row and the old values of the changed columns', async () => {
       const id = await insertCategory('Cats', LONG);
       await run(`update categories set name = 'Dogs' where id = ${id}`);
       const [size] = await gateway.db.query<{ before: number; after: number }>(
@@ -297,7 +297,7 @@ describeOnGateways(() => {
     );
 
     it.each(['after', 'before'])(
-      'rejects a cursor in the argument %s that is invalid or from another list',
+      'rejects an invalid cursor, or one from another list, in the argument %s',
       async (name) => {
         const { pets } = await gateway.data('{ pets { pageInfo { endCursor } } }');
         for (const cursor of [pets.pageInfo.endCursor, 'x', '']) {

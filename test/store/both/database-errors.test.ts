@@ -57,7 +57,7 @@ const STATES = [
   ['25P03', 'a transaction that was idle too long', 'SERVICE_UNAVAILABLE'],
   ['28000', 'a role that is not allowed to log in', 'SERVICE_UNAVAILABLE'],
   ['3D000', 'a database that does not exist', 'SERVICE_UNAVAILABLE'],
-  ['40P01', 'a deadlock, in each retry', 'SERVICE_UNAVAILABLE'],
+  ['40P01', 'a deadlock in each retry', 'SERVICE_UNAVAILABLE'],
   ['53100', 'a full disk', 'SERVICE_UNAVAILABLE'],
   ['55P03', 'a lock that is not available', 'SERVICE_UNAVAILABLE'],
   ['57014', 'a cancelled statement', 'SERVICE_UNAVAILABLE'],

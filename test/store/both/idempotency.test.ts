@@ -268,7 +268,7 @@ describeOnGateways(() => {
     },
   );
 
-  describe('an idempotency key of an order whose ship date has since passed', () => {
+  describe('a retry with an idempotency key, after the ship date in its input has passed,', () => {
     const DAY_MS = 86_400_000;
     const shipDate = new Date(Date.now() + DAY_MS).toISOString();
     afterEach(() => {

@@ -60,7 +60,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(2);
     });
 
-    it('returns INSUFFICIENT_STOCK with the stock, which is 0 without an inventory item, and takes no units', async () => {
+    it('returns INSUFFICIENT_STOCK with the current stock (0 without an inventory item), and takes no units', async () => {
       const refusal = { code: 'INSUFFICIENT_STOCK' };
       const petId = await makePet(gateway, { stock: 2 });
       expect(await place({ petId, quantity: 3 })).toEqual({ ...refusal, available: 2 });

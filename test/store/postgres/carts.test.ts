@@ -156,7 +156,7 @@ describe('concurrent carts and orders at two gateways, among other writes to pet
     await second.close();
   }, 120_000);
 
-  it('sell each unit once', async () => {
+  it('neither lose a unit nor sell one twice', async () => {
     const rows = await runSql(
       url,
       `select pets.id::text, coalesce(item.quantity, 0) + coalesce(sum(orders.quantity), 0)::integer as units

@@ -136,7 +136,7 @@ describe('SQL that an operator runs', () => {
   });
 });
 
-it('a store in another schema has its own change log', async () => {
+it('a store in a schema other than public has its change log in that schema', async () => {
   const { url: empty, drop: dropEmpty } = await copyOnPostgres();
   await runSql(empty, 'drop schema public cascade; create schema shop');
   const ofShop = `${empty}?options=${encodeURIComponent('-c search_path=shop')}`;

@@ -73,7 +73,7 @@ const FAILURES: readonly [what: string, isLost: boolean, fail: () => Promise<unk
     },
   ],
   [
-    'a server that does not respond on a pooled connection',
+    'a connection from a pool to a server that does not respond',
     true,
     async () => {
       const settings = { connectionString: silentUrl, connectionTimeoutMillis: TIMEOUT_MS };
@@ -81,7 +81,7 @@ const FAILURES: readonly [what: string, isLost: boolean, fail: () => Promise<unk
     },
   ],
   [
-    'a server that does not respond to a connection',
+    'a connection without a pool to a server that does not respond',
     false,
     async () => {
       const settings = { connectionString: silentUrl, connectionTimeoutMillis: TIMEOUT_MS };
@@ -104,15 +104,18 @@ const FAILURES: readonly [what: string, isLost: boolean, fail: () => Promise<unk
 ];
 
 describe('a pg error that has only a message', () => {
-  it.each(FAILURES)('is recognized as a temporary failure: %s', async (_what, isLost, fail) => {
-    const error = await fail();
-    expect(error).toBeInstanceOf(Error);
-    expect(error).not.toHaveProperty('code');
-    expect({ isUnavailable: isUnavailable(error), isLost: isConnectionLost(error) }).toEqual({
-      isUnavailable: true,
-      isLost,
-    });
-  });
+  it.each(FAILURES)(
+    'is recognized as a temporary failure: %s (a lost connection: %s)',
+    async (_what, isLost, fail) => {
+      const error = await fail();
+      expect(error).toBeInstanceOf(Error);
+      expect(error).not.toHaveProperty('code');
+      expect({ isUnavailable: isUnavailable(error), isLost: isConnectionLost(error) }).toEqual({
+        isUnavailable: true,
+        isLost,
+      });
+    },
+  );
 });
 
 it('a pg connection exposes its socket', async () => {

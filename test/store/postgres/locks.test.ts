@@ -253,7 +253,7 @@ describe('orders that arrive at the same time', () => {
     await runSql(url, 'drop function hinder cascade');
   });
 
-  it('share no statement for some time after one of their statements has failed', async () => {
+  it('share no statements for some time after a shared statement has failed', async () => {
     await createTrigger(`raise sqlstate '45000'`);
     const fresh = await startGateway({}, openThatOf(gateway));
     const petIds = await Promise.all(Array.from({ length: 5 }, () => makePet(fresh, { stock: 9 })));

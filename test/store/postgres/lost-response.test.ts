@@ -140,7 +140,7 @@ it("every mutation is listed in this test's table", () => {
   expect(new Set(MUTATIONS.map(([name]) => name))).toEqual(new Set(fields));
 });
 
-describe('a write whose connection is lost before PostgreSQL responds', () => {
+describe('a write whose connection is lost before the response arrives', () => {
   it.each(MUTATIONS)('returns OUTCOME_UNKNOWN: %s', async (name, args) => {
     const mutation = `mutation { ${name}(${await args()}) { ... on Error { code } } }`;
     const { data, code } = await sendAndLose(mutation, 'the response', WRITING);
@@ -149,7 +149,7 @@ describe('a write whose connection is lost before PostgreSQL responds', () => {
   });
 
   it.each(LOSSES)(
-    'returns OUTCOME_UNKNOWN whether it was applied or not (%s is lost)',
+    'returns OUTCOME_UNKNOWN whether or not it was applied (%s is lost)',
     async (lost) => {
       const { status, data, code, retryAfter } = await sendAndLose(order(), lost, ORDERED);
       expect([status, data, code]).toEqual([200, { placeOrder: null }, 'OUTCOME_UNKNOWN']);
@@ -161,7 +161,7 @@ describe('a write whose connection is lost before PostgreSQL responds', () => {
   );
 
   it.each(LOSSES)(
-    'is applied only once if it is retried with its key (COMMIT: %s is lost)',
+    'is applied only once if it is retried with its key (at COMMIT, %s is lost)',
     async (lost) => {
       const mutation = order(`${lost} ${petId}`);
       const { code, retryAfter } = await sendAndLose(mutation, lost, 'COMMIT');
@@ -185,7 +185,7 @@ describe.each(['FATAL', 'ERROR', 'FEHLER'])(
       expect(await ordersOf(petId)).toEqual(ONE);
     });
 
-    it('may have placed concurrent orders, none of which is placed again', async () => {
+    it('may have placed orders that share a statement, so the gateway does not place any of them again', async () => {
       const petIds = await Promise.all(
         Array.from({ length: 6 }, () => makePet(direct, { stock: 9 })),
       );
@@ -211,9 +211,9 @@ describe.each(['FATAL', 'ERROR', 'FEHLER'])(
 // Statements of a write with an idempotency key, before its COMMIT.
 const STATEMENTS = ['BEGIN', 'insert into idempotency_keys', 'insert into orders'];
 
-describe('a write whose connection is lost before it can be applied', () => {
+describe('a write whose connection is lost before the statement that commits it', () => {
   it.each(STATEMENTS.flatMap((text) => LOSSES.map((lost) => [text, lost] as const)))(
-    'is not applied, and can be retried (%s: %s is lost)',
+    'is not applied, and can be retried (at %s, %s is lost)',
     async (text, lost) => {
       const mutation = order(`${text} ${lost} ${petId}`);
       const { status, data, code, retryAfter } = await sendAndLose(mutation, lost, text);
@@ -239,14 +239,14 @@ describe('a write whose connection is lost before it can be applied', () => {
   });
 });
 
-describe('with several servers', () => {
+describe('a gateway with several servers in DATABASE_URL', () => {
   beforeEach(async () => {
     await gateway.close();
     const { href, host } = new URL(database.url);
     gateway = await startOn(href.replace(host, `127.0.0.1:${proxy.port},127.0.0.1:1`));
   });
 
-  it('a write is not retried if its connection is lost before the response', async () => {
+  it('does not retry a write whose connection is lost before the response arrives', async () => {
     const { code, retryAfter } = await sendAndLose(order(), 'the response', ORDERED);
     expect([code, retryAfter]).toEqual(['OUTCOME_UNKNOWN', null]);
     expectLogged();
@@ -254,7 +254,7 @@ describe('with several servers', () => {
   });
 
   it.each(STATEMENTS)(
-    'a write is retried if its connection is lost before it can be applied: %s',
+    'retries a write whose connection is lost before the statement that commits it: %s',
     async (text) => {
       const { data, code } = await sendAndLose(order(`${text} ${petId}`), 'the response', text);
       expect([data.placeOrder.id, code]).toEqual([expect.stringMatching(/^\d+$/), undefined]);

@@ -348,7 +348,7 @@ describe.each([
   });
 
   it.each(['', 'filter: { types: [CATEGORY] }', 'filter: { types: [ORDER] }'])(
-    'reads few rows of other types: %s',
+    'reads few rows: changes(%s)',
     async (filter) => {
       for (const page of BOTH_ENDS) {
         const query = `{ changes(${filter}, ${page}) { nodes { __typename } } }`;
@@ -411,7 +411,7 @@ describe('a deletion from a large table', () => {
   });
 });
 
-describe('a page of pets in stock, when few pets are in stock,', () => {
+describe('a list of pets in stock, when few pets are in stock,', () => {
   const FEW = 100;
   beforeAll(async () => {
     await client.query(
@@ -426,7 +426,7 @@ describe('a page of pets in stock, when few pets are in stock,', () => {
     'orderBy: { field: NAME }, first: 20) { nodes { id } }',
     'orderBy: { field: NAME }, last: 20) { nodes { id } }',
     ') { totalCount }',
-  ])('reads few rows: %s', async (rest) => {
+  ])('reads few rows: pets(filter: { inStock: true }, %s', async (rest) => {
     const statements = await statementsOf(`{ pets(filter: { inStock: true }, ${rest} }`);
     await expectFewRows(statements, 3 * FEW);
   });

@@ -28,7 +28,7 @@ const ADDITIONS = `
 // Each is a kind of migration that would break gateways of the last release.
 const BREAKING = [
   ['drops a column', 'alter table categories drop column description'],
-  ['changes a type', 'alter table orders alter column quantity type bigint'],
+  ['changes the type of a column', 'alter table orders alter column quantity type bigint'],
   ['drops a default', 'alter table orders alter column complete drop default'],
 ] as const;
 

@@ -26,7 +26,10 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Holds back what is sent to PostgreSQL, from a string on; returns a function that sends it. */
+/**
+ * Holds back the first message to PostgreSQL that contains a string, and all later ones; returns a function that sends
+ * them.
+ */
 function hold(text: string): () => void {
   let send: (() => void) | undefined;
   proxy.intercept(text, (message, client, server) => {
@@ -74,7 +77,7 @@ describe('a transaction with a statement that gets no response in time', () => {
 // The statement timeout, plus the second for which the gateway then waits for PostgreSQL's error.
 const LIMIT_MS = 1500;
 
-it('a statement without a response times out, even if its connection had been idle for just as long', async () => {
+it('a statement that gets no response times out, even on a connection that was idle for longer than the timeout', async () => {
   await gateway.data('{ categories { nodes { id } } }');
   await sleep(LIMIT_MS + 100);
   const send = hold('orders');
