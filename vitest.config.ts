@@ -94,7 +94,7 @@ export default defineConfig({
       }),
       project('clients', {
         include: ['test/clients/*.test.ts'],
-        databases: ['PGlite', 'PostgreSQL'],
+        databases: ['PGlite'],
         setups: [BUILD],
       }),
       project('browser', {
