@@ -54,7 +54,7 @@ beforeAll(async () => {
 });
 afterAll(() => close());
 
-it('a small query runs code in few files, and seldom switches between folders', () => {
+it(`a small query runs code in at most ${MAX_FILES} files, and changes folders at most ${MAX_CHANGES_OF_FOLDER} times`, () => {
   expect(data).toMatchObject({ data: { pet: { category: { name: expect.any(String) } } } });
   const folders = files.map(folderOf);
   const changes = folders.filter((folder, index) => index > 0 && folder !== folders[index - 1]);
