@@ -58,12 +58,12 @@ describeInChromium((chromium) => {
       expect(await titles()).toEqual(['OnePet', 'Typed']);
     });
 
-    it('opens a linked query in another tab if its variables differ', async () => {
+    it('opens another tab for a link to the same query with other variables', async () => {
       await follow('2');
       expect(await titles()).toEqual(['OnePet', 'Typed', 'Typed']);
     });
 
-    it('does not open another tab when the page is reloaded with an edited query', async () => {
+    it('does not open another tab when the page is reloaded after its query was edited', async () => {
       await page.locator('.graphiql-query-editor .monaco-editor').first().click();
       await page.keyboard.type('# edited');
       await expect.poll(storedTabs).toContain('# edited');
@@ -114,7 +114,7 @@ describeInChromium((chromium) => {
       expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(PHONE.width);
     });
 
-    it('executes a linked operation only when the button is pressed', async () => {
+    it('executes a linked operation only when the execute button is pressed', async () => {
       await page.getByText('Linked').first().waitFor();
       expect(bodies.filter((body) => body.includes('Linked'))).toEqual([]);
       expect(await execute(page)).toContain('"__typename":"PetNotFound"');
@@ -128,7 +128,7 @@ describeInChromium((chromium) => {
       expect(answer?.width).toBeGreaterThan(PHONE.width * 0.8);
     });
 
-    it("does not store a request's headers in a tab or in the history", async () => {
+    it("stores a request's query, but not its headers, in local storage", async () => {
       await typeHeaders(page, '{"X-Token":"typed-secret"}');
       const sent = page.waitForRequest(
         (request) => request.postData()?.includes('Linked') === true,

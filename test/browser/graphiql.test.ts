@@ -36,7 +36,7 @@ describeInChromium((chromium) => {
       expect(await (await response).text()).toContain('"Biscuit"');
     });
 
-    it("executes each example except subscriptions in a tab with the operation's name", async () => {
+    it("opens and executes each example that is not a subscription, in a tab with the operation's name", async () => {
       const links = await page.locator('#examples a').all();
       expect(links).toHaveLength((await readExamples(petStore.pages.examples)).length);
       for (const link of links) {
@@ -80,7 +80,7 @@ describeInChromium((chromium) => {
       expect(await page.locator('svg > title').count()).toBe(0);
     });
 
-    it('shows the close icon of a dialog', async () => {
+    it('shows the close icon of the settings dialog', async () => {
       await page.getByRole('button', { name: 'Settings' }).click();
       const cross = page.locator('.graphiql-dialog-close svg');
       const box = await cross.boundingBox();
@@ -111,7 +111,7 @@ describeInChromium((chromium) => {
       expect((await boxOf('.graphiql-toolbar')).y).toBeGreaterThanOrEqual(code.bottom);
     });
 
-    it('shows the documentation over the editor and the response, with all types in alphabetical order', async () => {
+    it('shows the documentation over the editor and the response, with the types in alphabetical order after the root types', async () => {
       await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
       expect(await boxOf('.graphiql-plugin')).toEqual(await boxOf('.graphiql-main'));
       const types = page.getByRole('region', { name: 'Documentation Explorer' }).getByRole('link');
@@ -125,7 +125,7 @@ describeInChromium((chromium) => {
   });
 
   describe('GraphiQL with AUTH=jwt', () => {
-    it('sends the token from every tab and example, and does not store it in the browser', async () => {
+    it("sends the token from the first tab, an example's tab and a new tab, and does not store it in the browser", async () => {
       const { url } = await chromium.startOther(AUTH_BY_SECRET);
       page = await chromium.openEmpty(url);
       await page.goto(`${url}/graphql`);

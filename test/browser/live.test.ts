@@ -52,7 +52,7 @@ describeInChromium((chromium) => {
       ]);
     });
 
-    it('adds each change without moving the content below', async () => {
+    it('adds each new change without moving the content below the list', async () => {
       const place = await placeOfNext();
       const { created } = await chromium.gateway.data(`mutation {
         updatePet(id: "1", input: { status: SOLD }) { __typename }
@@ -95,7 +95,11 @@ describeInChromium((chromium) => {
     });
 
     it.each<[what: string, end: () => Promise<unknown>, begin: () => Promise<unknown>]>([
-      ['it is paused', () => button('Pause').click(), () => button('Continue').click()],
+      [
+        'its list of changes is paused',
+        () => button('Pause').click(),
+        () => button('Continue').click(),
+      ],
       ['it is hidden', () => hide(true), () => hide(false)],
     ])('does not poll while %s', async (_what, end, begin) => {
       await page.waitForResponse('**/graphql');
@@ -111,7 +115,7 @@ describeInChromium((chromium) => {
       await expectFirst(`Category ${id} was created`);
     });
 
-    it('shows a change to an object whose type was added in a later release', async () => {
+    it('shows a change to an object whose type the page does not know', async () => {
       await page.route('**/graphql', async (route) => {
         const response = await route.fetch();
         const body = (await response.text())
@@ -126,7 +130,7 @@ describeInChromium((chromium) => {
   });
 
   describe('GraphiQL', () => {
-    it('lists the events of a subscription, newest first, until the subscription is stopped', async () => {
+    it("lists a subscription's events, newest first, and ends the subscription when Stop is pressed", async () => {
       await page.goto(`${chromium.gateway.url}/graphql`);
       await page.getByText('OnePet').first().waitFor();
       await openExample(page, 'Orders as they arrive');

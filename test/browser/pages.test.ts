@@ -31,7 +31,7 @@ describeInChromium((chromium) => {
     },
   );
 
-  it("the button of a code block copies the code, with this gateway's URL", async () => {
+  it("the copy button of a curl command copies the command, with the gateway's URL", async () => {
     page = await chromium.open('/');
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.getByRole('button', { name: 'Copy: The same with curl' }).click();

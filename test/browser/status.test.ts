@@ -51,17 +51,17 @@ describeInChromium((chromium) => {
       await page.locator('.figure').first().waitFor();
     });
 
-    it('shows no values in its charts before the second response', async () => {
+    it('shows no values in its charts until /metrics has responded twice', async () => {
       expect(await page.locator('.figure strong').allInnerTexts()).toEqual(Array(5).fill('–'));
       await expectAccessible(page);
     });
 
-    it('reports that there were neither errors nor calls to deprecated operations', async () => {
+    it('reports that there have been no errors or calls to deprecated operations since startup', async () => {
       await expectShown(page.getByText('None since startup.'));
       await expectShown(page.getByText('No calls since startup.').first());
     });
 
-    it('shows the database, the errors and the callers of deprecated routes', async () => {
+    it('shows the state of the database, the errors, and the callers and sunset date of deprecated routes', async () => {
       await callAs('shop/1.0');
       await page.getByRole('row', { name: /shop/ }).waitFor();
       const text = await page.locator('main').innerText();
@@ -90,7 +90,7 @@ describeInChromium((chromium) => {
       await expectFits(page);
     });
 
-    it('shows by how much counts have grown, and shows no decrease after a worker is lost', async () => {
+    it('shows the growth of counters as rates, and a rate of zero if they shrink because a worker is lost', async () => {
       // With the page's clock paused, each response is read only once.
       await page.clock.pauseAt(Number(await page.evaluate('Date.now()')) + 1000);
       const respondWith = async (counts: number[], errors: number, [active, idle]: number[]) => {

@@ -37,7 +37,7 @@ describe('CHANGELOG.md', () => {
     },
   );
 
-  it('allows exactly the breaking changes made since the last release', async () => {
+  it('has entries that allow exactly the breaking GraphQL changes and the REST changes since the last release', async () => {
     const breaks = [
       ...(await findGraphqlBreaks(released.graphql, printSchema(petStore.schema))),
       ...findRestChanges(released.openapi, openApi),

@@ -14,7 +14,7 @@ describe('the configuration', () => {
     expect(readConfig(environment)).toEqual(readConfig({}));
   });
 
-  it('ignores variables that belong to other programs', () => {
+  it('ignores variables that the gateway does not define', () => {
     expect(readConfig({ PATH: '/bin', port: '1' })).toEqual(readConfig({}));
   });
 
@@ -51,7 +51,7 @@ describe('the configuration', () => {
     expect(readConfig({ [name]: value })).toEqual({ ...readConfig({}), ...expected });
   });
 
-  it('does not fill an empty PostgreSQL database with sample data by default', () => {
+  it('has SAMPLE_STORE=false by default if DATABASE_URL is set', () => {
     const environment = { DATABASE_URL: 'postgres://localhost/store' };
     expect(readConfig(environment).sampleStore).toBe(false);
     expect(readConfig({ ...environment, SAMPLE_STORE: 'true' }).sampleStore).toBe(true);
@@ -147,7 +147,7 @@ describe('the configuration', () => {
     expect(() => readConfig({ ...JWT, ...environment })).toThrow(sentence);
   });
 
-  it('disables GraphiQL and introspection by default in production with AUTH=jwt', () => {
+  it('disables GraphiQL and introspection by default if NODE_ENV=production and AUTH=jwt', () => {
     const hidden = { graphiql: false, introspection: false };
     expect(readConfig({ ...JWT, NODE_ENV: 'production' })).toMatchObject(hidden);
     const shown = { graphiql: true, introspection: true };
@@ -163,7 +163,7 @@ describe('the configuration', () => {
     expect(readConfig(trusted)).toMatchObject({ graphiql: false, introspection: true });
   });
 
-  it('does not repeat an invalid AUTH_SECRET in the message', () => {
+  it('rejects an AUTH_SECRET that is too short, without repeating it in the message', () => {
     expect(() => readConfig({ ...JWT, AUTH_SECRET: 'hunter2' })).toThrow(/^(?!.*hunter2)/s);
   });
 
@@ -192,7 +192,7 @@ describe('the configuration', () => {
 });
 
 describe('docs/configuration.md', () => {
-  it('contains the table of variables that `npm run fix` prints', () => {
+  it('contains the table of variables that `npm run fix` writes', () => {
     const document = readFileSync('docs/configuration.md', 'utf8');
     expect(document).toMatch(/<!-- variables -->.+<!-- \/variables -->/s);
     expect(document).toBe(withTable(document));

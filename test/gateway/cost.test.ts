@@ -117,7 +117,7 @@ describe('the cost of an operation', () => {
       LIST + SEARCH * WHOLE * SHORT,
     ],
   ])(
-    'for %s is the cost of %d statements plus %d; variables: %j',
+    'for %s is %d times the cost of a statement, plus %d; variables: %j',
     async (query, statements, more, variables) => {
       for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
         const { cost } = await askCost(gateway, { query, ...(variables && { variables }) });
@@ -137,7 +137,7 @@ describe('the cost of an operation', () => {
     'query ($ids: [ID!]!) { nodes(nodeIds: $ids) { nodeId } }',
     'query ($types: [ChangedType!]) { changes(first: 0, filter: { types: $types }) { nodes { kind } } }',
     'mutation ($lines: [NewPet!]!) { createPets(input: $lines) { ... on CreatedPets { pets { id } } } }',
-  ])('does not depend on values sent earlier, valid or not: %s', async (query) => {
+  ])('does not depend on the variables of earlier requests, valid or not: %s', async (query) => {
     const variable = /\$(\w+)/.exec(query)?.[1];
     const costOf = async (document: string, value: string): Promise<unknown> => {
       const response = await fetch(`${gateway.url}/graphql`, {
@@ -171,7 +171,7 @@ describe('the cost of an operation', () => {
     },
   );
 
-  it('is at least the number of fields in the result, for any query', async () => {
+  it('is at least the number of fields in the result, for random queries', async () => {
     const unlimited = await startGateway({}, openThatOf(gateway), UNLIMITED);
     await fillSample(unlimited.db, petStore);
     await expectEnoughCost(unlimited, 10);

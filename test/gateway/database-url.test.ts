@@ -41,7 +41,7 @@ describe('DATABASE_URL', () => {
       'postgresql://a,b/store?target_session_attrs=read-write&sslmode=require',
       ['postgresql://a/store?sslmode=require', 'postgresql://b/store?sslmode=require'],
     ],
-  ])('accepts %s, and is split into one URL per host', (databaseUrl, urls) => {
+  ])('accepts %s, which is split into one URL per host', (databaseUrl, urls) => {
     expect(readConfig({ DATABASE_URL: databaseUrl })).toMatchObject({ databaseUrl });
     expect(splitHosts(databaseUrl)).toEqual(urls);
   });
@@ -95,7 +95,7 @@ describe('DATABASE_REPLICA_URLS', () => {
 });
 
 it.each(['DATABASE_URL', 'DATABASE_REPLICA_URLS'])(
-  '%s rejects unencoded special characters in a password, and does not repeat the password',
+  '%s rejects unencoded special characters in a password, and the message does not contain the password',
   (name) => {
     // Each string is placed between digits, which could be mistaken for a port.
     for (const text of '/ ? # @/ @? @# /@ ?@ #@ @a/ ,/ /? %2/'.split(' ')) {

@@ -43,7 +43,7 @@ describe('a GraphQL response', () => {
       '{ a: description ... on Category { description } }',
     ],
     ['is skipped', '{ name description @skip(if: true) }'],
-  ])('reports a deprecated field exactly once if it %s', async (_which, selection) => {
+  ])('reports a deprecated field exactly once if the field %s', async (_which, selection) => {
     const deprecations = [{ coordinate: COORDINATE, reason: 'Use name.' }];
     expect(await extensionsOf(selection)).toEqual({ deprecations });
   });

@@ -78,7 +78,7 @@ describe('a new document', () => {
     await expectOvertaking(readable, renew('{ __typename }'), ann, await flood(readable));
   });
 
-  it('overtakes documents from a caller with another token', async () => {
+  it('overtakes documents from another caller', async () => {
     await expectOvertaking(gateway, renew('{ __typename }'), bob, await flood(gateway, ann));
   });
 
@@ -86,7 +86,7 @@ describe('a new document', () => {
     await expectOvertaking(gateway, '{ short: __typename }', ann, await flood(gateway, ann));
   });
 
-  it('is rejected with GRAPHQL_VALIDATION_FAILED in each of ten concurrent requests', async () => {
+  it('is rejected with GRAPHQL_VALIDATION_FAILED in each of ten concurrent requests if it is not valid', async () => {
     const query = renew('{ petz }');
     const responses = await Promise.all(
       Array.from({ length: 10 }, () => post(readable, { query }, { headers: ann })),
@@ -95,7 +95,7 @@ describe('a new document', () => {
     for (const text of texts) expect(text).toContain('GRAPHQL_VALIDATION_FAILED');
   });
 
-  it('is rejected with SERVICE_UNAVAILABLE and Retry-After if it waits too long', async () => {
+  it('is rejected with status 503 and Retry-After if it waits too long', async () => {
     const ending = new AbortController();
     const flooding = Array.from({ length: MANY }, async () => {
       while (!ending.signal.aborted) await (await post(hasty, { query: renewSlow() })).text();
@@ -125,7 +125,7 @@ describe('a cached document', () => {
     await expectOvertaking(gateway, long, ann, await flood(gateway, ann));
   });
 
-  it('is not evicted by documents from callers without a token', () => {
+  it('is not evicted by documents from callers without a token if its own caller has a token', () => {
     const { add, find } = createDocuments({ documents: 'any', responseTimeoutMs: 1000 });
     add(parse(short), ofAnn);
     for (const text of many) add(parse(text), { ...ofAnn, subject: undefined });
@@ -141,7 +141,7 @@ describe('a cached document', () => {
     expect(find(long, ofAnn)).toBeUndefined();
   });
 
-  it('cannot be executed by its hash with a token if it was stored without a token', async () => {
+  it('cannot be executed by its hash with a token if it has only been sent without a token', async () => {
     const query = '{ byHash: __typename }';
     const hash = { extensions: { persistedQuery: { version: 1, sha256Hash: hashOf(query) } } };
     expect(await ask({ query, ...hash })).toBe(200);
@@ -176,7 +176,7 @@ describe('the time limit of an operation', () => {
 });
 
 describe('a document that its caller is not allowed to execute', () => {
-  it('is rejected as unauthorized before it is validated', async () => {
+  it('is rejected with status 401 or 403 before it is validated', async () => {
     const query = '{ pet(id: 1) { nothing } }';
     expect(await ask({ query })).toBe(401);
     expect(await ask({ query }, await withScopes('metrics'))).toBe(403);

@@ -86,7 +86,7 @@ describe('a fair queue', () => {
     expect(hasRun).toBe(false);
   });
 
-  it('rejects tasks beyond the limit per caller and beyond the total limit', async () => {
+  it('limits the waiting tasks of each caller, and those of all callers together', async () => {
     const enqueue = createFairQueue({ ...LIMITS, maxWaitingOfCaller: 2, maxWaiting: 3 });
     const { work, end } = createBlocker();
     const accepted = [enqueue('a', work), enqueue('a', () => 1), enqueue('a', () => 2)];

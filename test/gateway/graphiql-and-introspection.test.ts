@@ -41,7 +41,7 @@ describe('GraphiQL at /graphql', () => {
     }
   });
 
-  it('does not store headers in the browser', async () => {
+  it('is configured not to store headers in the browser', async () => {
     const html = await (await gateway.rest('/graphql', { headers: BROWSER })).text();
     expect(html).toContain('"shouldPersistHeaders":false');
   });
@@ -80,7 +80,7 @@ describe('GRAPHIQL=false', () => {
     expect(html.body).toContain('"NOT_ACCEPTABLE"');
   });
 
-  it('does not serve GraphiQL', async () => {
+  it("returns 404 for GraphiQL's script", async () => {
     expect((await hidden.rest('/assets/graphiql/graphiql.js')).status).toBe(404);
   });
 

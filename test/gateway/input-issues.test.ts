@@ -6,7 +6,7 @@ import { Id, parseArguments } from '../../src/gateway/contract/parse.ts';
 
 const LINES = 10_000;
 
-it('all invalid values in a long list are reported in linear time', () => {
+it('all 20,000 invalid values in a list are reported in less than three seconds of CPU time', () => {
   const input = Array.from({ length: LINES }, () => ({ id: 'x', name: null }));
   const rule = z.object({ input: z.array(z.object({ id: Id, name: z.string() })) });
   const start = process.cpuUsage();

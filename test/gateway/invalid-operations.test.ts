@@ -47,15 +47,20 @@ describe('a document that cannot be executed', () => {
   );
 
   it.each([
-    ['an Int', '{ pets(first: 2147483648) { totalCount } }', 'first', 'non 32-bit'],
     [
-      'an enum value',
+      'an Int that exceeds 32 bits',
+      '{ pets(first: 2147483648) { totalCount } }',
+      'first',
+      'non 32-bit',
+    ],
+    [
+      'an unknown enum value',
       '{ pets(filter: { status: [SOLD, available] }) { totalCount } }',
       'filter.status.1',
       'It must be one of AVAILABLE, PENDING, SOLD.',
     ],
     [
-      'a time',
+      'a date without a time',
       'mutation { placeOrder(input: { petId: "1", quantity: 1, shipDate: "2027-01-05" }) { __typename } }',
       'input.shipDate',
       'must be a date and time with an offset from UTC, such as 2026-12-03T09:00:00Z.',
@@ -67,7 +72,7 @@ describe('a document that cannot be executed', () => {
       'required',
     ],
     ['an unknown field', '{ pets(filter: { age: 1 }) { totalCount } }', 'filter.age', '"age"'],
-  ])('is rejected with the path of the invalid value: %s', async (_what, query, path, expected) => {
+  ])('is rejected with the path of the error: %s', async (_what, query, path, expected) => {
     const { message = '', extensions } = firstError(await gateway.graphql(query)) ?? {};
     expect(extensions?.code).toBe('GRAPHQL_VALIDATION_FAILED');
     expect(extensions?.issues?.map((issue) => issue.path.join('.'))).toEqual([path]);
@@ -83,7 +88,7 @@ describe('a document that cannot be executed', () => {
     expect(error?.locations).toEqual([{ line: 2, column: 3 }]);
   });
 
-  it('is rejected with BAD_REQUEST if it has two operations and operationName names neither of them', async () => {
+  it('is rejected with BAD_REQUEST if it has two operations, and operationName is missing or names neither of them', async () => {
     for (const operation of [{ operationName: 'C' }, {}]) {
       const query = 'query A { __typename } query B { __typename }';
       const response = await post(gateway, { query, ...operation });
@@ -105,7 +110,7 @@ describe('an invalid variable', () => {
     ['is missing', PET, {}, 'pet'],
     ['has the wrong type', PAGE, { first: 'ten' }, 'first'],
     ['requests a page of 101 rows', PAGE, { first: 101 }, 'first'],
-    ['exceeds int32', PAGE, { first: 2147483648 }, 'first'],
+    ['exceeds 32 bits', PAGE, { first: 2147483648 }, 'first'],
     [
       'has an invalid value in a list',
       SEARCH,
@@ -128,7 +133,7 @@ describe('an invalid variable', () => {
       'order.shipDate',
     ],
     ['has an invalid id', ORDER, { order: { ...order, petId: 1.5 } }, 'order.petId', 'INVALID_ID'],
-  ])('is reported with its path if it %s', async (...row) => {
+  ])('is reported with the path of the error if it %s', async (...row) => {
     const [, query, variables, path, code = 'INVALID_INPUT'] = row;
     const error = firstError(await gateway.graphql(query, variables));
     expect(error?.extensions).toMatchObject({ code, status: 400 });

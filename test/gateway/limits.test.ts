@@ -106,7 +106,7 @@ describe('a GraphQL document', () => {
     await expectRejected(gateway, { query }, 'DOCUMENT_TOO_LARGE');
   });
 
-  it('is rejected if many operations share a fragment with many values', async () => {
+  it('is rejected if too many operations share a fragment with many values', async () => {
     const values = repeat(
       9,
       (index) =>
@@ -118,7 +118,7 @@ describe('a GraphQL document', () => {
     expect((await askCost(gateway, { query: query(10), operationName: 'Q0' })).status).toBe(200);
   });
 
-  it('is checked in linear time, however deeply its fragments are nested', async () => {
+  it('is checked in less than five seconds of CPU time even if 3,000 nested fragments contain 20,000 fields', async () => {
     const limits = { maxDocumentLength: 1_000_000, maxTokens: 1_000_000, maxAliases: 100_000 };
     const large = await startGateway({}, openThatOf(gateway), limits);
     const fields = repeat(20_000, () => 'x: id');
@@ -149,7 +149,7 @@ describe('the variables of an operation', () => {
   it.each([
     ['101 values in a list', { status: Array(101).fill('SOLD') }, ['filter', 'status']],
     ['10,001 characters in a string', { name: 'x'.repeat(10_001) }, ['filter', 'name']],
-    ['101 fields in an input', wrong(101, () => 1), ['filter']],
+    ['101 fields in an input object', wrong(101, () => 1), ['filter']],
   ])('are rejected if they have %s', async (_what, filter, path) => {
     await expectRejected(gateway, { query, variables: { filter } }, 'INVALID_INPUT');
     const { errors } = await gateway.graphql(query, { filter });
@@ -242,7 +242,7 @@ describe('an operation that takes too long', () => {
     await hasty.close();
   });
 
-  it('returns OUTCOME_UNKNOWN if it is a mutation, which continues', async () => {
+  it('returns OUTCOME_UNKNOWN if it is a mutation, and the mutation continues', async () => {
     const door = new EventEmitter();
     const hasty = await startGateway(
       { RESPONSE_TIMEOUT_MS: '100' },

@@ -83,7 +83,7 @@ describe('npm run manifest', () => {
     expect(end).toEqual({ code: 1, message });
   });
 
-  it('reports missing arguments, folders and operations', async () => {
+  it('reports a missing argument, a missing folder, and a folder without operations', async () => {
     expect(makeManifest('none')).toEqual({ code: 1, message: 'none is not a folder.' });
     const { end } = await make({ 'a.txt': COUNT, 'a.graphql': 'fragment F on Pet { id }' });
     expect(end).toEqual({ code: 1, message: expect.stringMatching(/contain no operation\.$/) });
@@ -123,7 +123,7 @@ describe('DOCUMENTS_MANIFEST', () => {
   it.each([
     ['a file that is not JSON', '{ a', /^DOCUMENTS_MANIFEST can't be read: /],
     [
-      'an object of another shape',
+      'a manifest in another format',
       { ...APOLLO, version: 2, operations: [] },
       /must be a JSON object /,
     ],

@@ -144,7 +144,7 @@ describe('the metric for calls to REST operations', () => {
 /** Calls an operation that is not deprecated. */
 const list = (caller: string): Promise<Response> => get('/store/orders?limit=1', caller);
 
-it('the metrics keep the names of a hundred callers, and evict the least recent caller that used no deprecated operation', async () => {
+it('the metrics keep the names of a hundred callers, and a new caller replaces the least recent one that has called no deprecated operation', async () => {
   await get('/pets/1', 'nightly/1');
   for (let index = 0; index < 99; index += 1) await list(`bot${index}/1`);
   await list('bot0/1');
@@ -193,7 +193,7 @@ it.each(['scope', 'open'])(
   },
 );
 
-it('the metrics count GraphQL calls by root field, once per executed request', async () => {
+it('the metrics count each root field once per executed GraphQL request, however often the request selects it', async () => {
   const shop = { 'apollographql-client-name': 'shop' };
   const query = `
       query Both($id: ID!) { a: pet(id: $id) { id } b: pet(id: 2) { id } ...More }
@@ -283,7 +283,7 @@ describe('the metric for batch sizes', () => {
 describe('the metric for errors', () => {
   const ERRORS = 'request_errors_total';
 
-  it('has the labels `route` and `code`, and counts the errors in the data of GraphQL responses too', async () => {
+  it('has the labels `route` and `code`, and counts each code once per request, even if it is in the data of a GraphQL response', async () => {
     const twice = `a: cancelOrder(id: "7") { ... on Error { code } }
       b: cancelOrder(id: "8") { ... on Error { code } }`;
     await ask(`mutation { ${twice} }`, {});
@@ -301,7 +301,7 @@ describe('the metric for errors', () => {
     await expectValues(expect.objectContaining(times), ERRORS, 'route', 'code');
   });
 
-  it('starts at zero for server errors, so that the first error is an increase', async () => {
+  it('starts at zero for each code of a server error, so that the first error increases it', async () => {
     await gateway.rest('/pets/none');
     const route = '/pets/{petId}';
     const values = {
@@ -334,7 +334,7 @@ describe('the metrics of GraphQL operations', () => {
     await expectValues(times, OPERATIONS, 'operation_name', 'operation_type');
   });
 
-  it('name the fifty most recently used operations, and in addition every trusted document', async () => {
+  it('name the fifty most recently used operations, and also every trusted document', async () => {
     const trusted = 'query Trusted { __typename }';
     await withManifest(toManifest(trusted), async (file) => {
       const own = await startGateway({ DOCUMENTS_MANIFEST: file }, openThatOf(first));
@@ -367,7 +367,7 @@ describe('the metrics of GraphQL operations', () => {
 });
 
 describe('the metrics of a gateway', () => {
-  it('contain its version, and the deprecation and sunset dates', async () => {
+  it("contain its version, and the dates of its REST operations' deprecation and sunset", async () => {
     const own = await startGateway({ SUNSET_DATE: '2027-06-30' }, openThatOf(first));
     const samples = await readMetrics(own);
     expect(sumOf(samples, 'gateway_build_info', { version: VERSION })).toBe(1);

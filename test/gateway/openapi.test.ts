@@ -21,7 +21,7 @@ describe('the OpenAPI document', () => {
     expect(await (await gateway.rest('/openapi.json')).text()).not.toContain(VERSION);
   });
 
-  it('is the document that all tests check responses against', async () => {
+  it('equals the document that the tests check responses against', async () => {
     expect(await readDocument()).toEqual(openApiOf(readConfig({})));
   });
 });
@@ -82,7 +82,7 @@ describe('the OpenAPI document of a gateway with AUTH=jwt', () => {
   it.each([
     ['scope', [{ bearer: [] }], ['401', '403']],
     ['open', [{}, { bearer: [] }], ['401']],
-  ])('declares the required tokens: AUTH_READ=%s', (read, security, statuses) => {
+  ])('declares whether a token is required: AUTH_READ=%s', (read, security, statuses) => {
     const document = closedDocument(read);
     expect(document.components['securitySchemes']).toMatchObject({
       bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },

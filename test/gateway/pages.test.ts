@@ -45,7 +45,7 @@ const urlsIn = (html: string): string[] =>
   [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, url = '']) => url.replaceAll('&amp;', '&'));
 
 describe.each(PAGES)('the page at %s', (path) => {
-  it('is HTML, and runs only scripts from this server', async () => {
+  it('is HTML, and allows scripts only from the gateway', async () => {
     const response = await read(path);
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -76,8 +76,8 @@ describe.each(PAGES)('the page at %s', (path) => {
   });
 });
 
-describe.each([...PAGES, '/openapi.json'])('the page at %s, with all its assets', (path) => {
-  it('is gzipped, and returns 304 if its ETag is sent back', async () => {
+describe.each([...PAGES, '/openapi.json'])('%s and all assets that it loads', (path) => {
+  it('are gzipped, and return 304 if their ETags are sent back', async () => {
     const html = await readText(path);
     for (const url of [path, ...urlsIn(html).filter((link) => link.startsWith('/assets/'))]) {
       const headers = { Accept: BROWSER.Accept, 'Accept-Encoding': 'gzip, br' };
@@ -91,7 +91,7 @@ describe.each([...PAGES, '/openapi.json'])('the page at %s, with all its assets'
 });
 
 describe('an asset that is built on first request', () => {
-  it('is built only once, or again if building it failed', async () => {
+  it('is built a second time only if the first attempt failed', async () => {
     let made = 0;
     const serve = serveAsset(async () => {
       made += 1;
@@ -106,7 +106,7 @@ describe('an asset that is built on first request', () => {
 });
 
 describe('a large file', () => {
-  it('is kept in memory only once for a hundred slow clients', async () => {
+  it('takes less than 250 MB of memory while a hundred slow clients load it', async () => {
     const path = '/assets/graphiql/graphiql.js';
     await (await gateway.rest(path)).arrayBuffer();
     const before = process.memoryUsage.rss();
@@ -143,7 +143,7 @@ const home = (environment: Record<string, string>): string =>
   String(renderHome({ store: petStore, config: readConfig(environment) }).content);
 
 describe('the start page', () => {
-  it('shows a query, the equivalent curl command, and its response', async () => {
+  it('shows a query, the equivalent curl command, and their response', async () => {
     const html = await readText('/');
     const [query = ''] = codeOf(html, 'Query');
     const [command = ''] = codeOf(html, 'The same with curl');
@@ -273,7 +273,7 @@ describe('the migration guide', () => {
     expect(renderMigrationGuide({ store: petStore, config: open }).content).toContain(link);
   });
 
-  it('shows two requests for the same object with the same result', async () => {
+  it('shows a REST request and a GraphQL query that return the same object', async () => {
     const { request, query } = getPet.migration;
     const old = await (await gateway.rest(request)).json();
     const { pet } = await gateway.data(query);
@@ -285,7 +285,7 @@ describe('the migration guide', () => {
     });
   });
 
-  it('shows two requests for the same list with the same result', async () => {
+  it('shows a REST request and a GraphQL query that return the same list', async () => {
     const { request, query } = listOrders.migration;
     const old: { id: number; petId: number }[] = await (await gateway.rest(request)).json();
     const { orders } = await gateway.data(query);

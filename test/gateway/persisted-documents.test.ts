@@ -171,7 +171,7 @@ describe('a query', () => {
       NOT_FOUND,
     ],
   ])(
-    'gets the expected response for each value of DOCUMENTS if it %s',
+    'is executed or rejected as each value of DOCUMENTS requires if it %s',
     async (_what, sent, answer, ofTrusted) => {
       await expectAnswers(sent, answer, answer, answer, ofTrusted);
     },

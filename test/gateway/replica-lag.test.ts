@@ -27,12 +27,12 @@ it("a replica at the primary's position has no lag, however old the position is"
   expect(lag.of(300n)).toBe(0);
 });
 
-it("a replica's lag starts when the primary passes the replica's position", () => {
+it("a replica's lag is the time since the primary passed the replica's position", () => {
   const lag = createFilled(100n, 200n, 300n, 400n);
   expect([lag.of(300n), lag.of(299n), lag.of(250n), lag.of(100n)]).toEqual([0, 500, 500, 1000]);
 });
 
-it("a replica's lag grows while the primary writes, even if little is left to replay", () => {
+it("a replica's lag grows while the replica is behind, even if little is left to replay", () => {
   const lag = createFilled(100n, 101n, ...Array.from({ length: 20 }, () => 101n));
   expect(lag.of(100n)).toBe(20 * 500);
 });

@@ -41,14 +41,14 @@ describe('the deprecation of a REST route', () => {
     expect(announced(answer.headers)).toEqual(ANNOUNCEMENT);
   });
 
-  it('is in the response to a request without a Host header', async () => {
+  it('is in the headers of the response to a request without a Host header', async () => {
     const bytes = 'GET /pets/1 HTTP/1.1\r\nConnection: close\r\n\r\n';
     const answer = await sendRaw(gateway, bytes);
     expect(answer.status).toBe(400);
     expect(announced(answer.headers)).toEqual(ANNOUNCEMENT);
   });
 
-  it('is not in the headers of other routes, which only link to the API description', async () => {
+  it('is not in the headers of other paths, and another REST route only links to the API description', async () => {
     const { headers: orders } = await gateway.rest('/store/orders');
     expect(orders.get('link')).toBe(
       '</openapi.json>; rel="service-desc"; type="application/json", </docs>; rel="service-doc"; type="text/html"',
@@ -108,7 +108,7 @@ describe('a deprecated REST route', () => {
 
 describe('a HEAD request', () => {
   it.each(['/pets/1', '/pets/abc', '/store/orders?limit=2', '/health', '/ready', '/nothing'])(
-    'returns the headers of GET and no body at %s',
+    'for %s returns the headers of a GET, and no body',
     async (path) => {
       const get = await requestRaw(gateway, 'GET', path);
       const head = await requestRaw(gateway, 'HEAD', path);
@@ -166,7 +166,7 @@ it('a trailing slash in a path is ignored', async () => {
 });
 
 describe('an unknown path in a browser', () => {
-  it.each(['/none', '/docs/none?x'])('shows an HTML page: %s', async (path) => {
+  it.each(['/none', '/docs/none?x'])('returns an HTML page with status 404: %s', async (path) => {
     const response = await gateway.rest(path, { headers: { Accept: BROWSER.Accept } });
     expect(response.status).toBe(404);
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -189,11 +189,11 @@ describe('a request that node:http may reject', () => {
       'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
     ],
     ['an incomplete request', 'GET /health HTTP/1.1\r\nHos'],
-  ])('gets the JSON error object: %s', async (_what, bytes) => {
+  ])('gets a JSON error object with status 400: %s', async (_what, bytes) => {
     expectError(await sendRaw(gateway, bytes), 400, 'BAD_REQUEST');
   });
 
-  it('does not get an error inside a response that has started', async () => {
+  it('does not put an error into the response to the previous request', async () => {
     const bytes = 'GET /store/orders HTTP/1.1\r\nHost: localhost\r\n\r\nGARBAGE\r\n\r\n';
     const { status, body } = await sendRaw(gateway, bytes, { wait: true });
     expect([0, 200]).toContain(status);

@@ -262,7 +262,7 @@ describe.each([
   [`/graphql?query=${encodeURIComponent('{ pets { totalCount } }')}`, 'read'],
   ['/metrics', 'metrics'],
 ])('access to %s', (path, scope) => {
-  it.each(['GET', 'HEAD'])('needs a scope for %s', async (method) => {
+  it.each(['GET', 'HEAD'])('with %s requires exactly one scope', async (method) => {
     const ask = async (to: Gateway, headers: Headers = {}) => to.rest(path, { method, headers });
     const expected = (await ask(open)).status;
     const denied = await ask(gateway);
@@ -309,7 +309,7 @@ async function make(to: Gateway, sub: string | undefined, name: string) {
 }
 
 describe('an idempotency key', () => {
-  it('belongs to its caller', async () => {
+  it('belongs to its caller, so other callers can use the same key', async () => {
     const ofAnn = await make(gateway, 'ann', 'A');
     const ofBob = await make(gateway, 'bob', 'BB');
     const ofNobody = await make(open, undefined, 'CCC');

@@ -76,7 +76,7 @@ function subscribe(webSocket: WebSocket, id: string): void {
 }
 
 describe('the WebSocket of a slow client', () => {
-  it('is closed if too much data is unsent, even on a connection that carried a response before', async () => {
+  it('is closed if too much data is unsent, even on a connection that carried an HTTP response before', async () => {
     const { webSocket, socket } = await openUnread();
     for (const id of ['1', '2', '3', '4']) subscribe(webSocket, id);
     // A socket that reads nothing detects a closed connection only when it writes.
@@ -126,7 +126,7 @@ describe('responses to slow clients', () => {
     expect(gateway.loggedErrors).toEqual([]);
   });
 
-  it('arrive complete and in order at a client that pipelines its requests', async () => {
+  it('arrive in the order of the requests if the client pipelines them', async () => {
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
     socket.write(get('a') + BUNDLE + get('b') + get('c', 'Connection: close\r\n'));
     await once(socket, 'connect');

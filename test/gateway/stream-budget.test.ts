@@ -98,7 +98,7 @@ describe('the budget for subscriptions', () => {
     expect(byProcess.loggedErrors).toEqual([]);
   });
 
-  it('lets all callers without a token at one address together use at most half of the total', async () => {
+  it('limits callers without a token at the same address, together, to half of the budget of the process', async () => {
     await open(byProcess, costly('a'));
     const second = await open(byProcess, costly('b'));
     expect(await second.rest()).toMatchObject([withCode('TOO_MANY_STREAMS', /the limit is 5000/)]);

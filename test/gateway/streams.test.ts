@@ -267,7 +267,7 @@ describe('an open stream', () => {
     expect(await countSlow()).toBe(1);
   });
 
-  it('is closed if its client disconnects before the stream has started', async () => {
+  it('is closed if its client disconnected right after sending the request', async () => {
     const { port } = new URL(gateway.url);
     const search = new URLSearchParams({ query: NAMES });
     const head = `GET /graphql?${search} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n`;

@@ -101,7 +101,7 @@ describe('a token signed with the secret', () => {
     ['several audiences', { aud: ['other', 'pet-store'] }, {}],
     ['an nbf four seconds ahead', { nbf: 4 }, {}],
     ['an exp three seconds ago', { exp: -3 }, {}],
-    ['a long subject', { sub: '🐾'.repeat(255) }, {}],
+    ['a subject of 255 characters', { sub: '🐾'.repeat(255) }, {}],
   ])('is accepted if it has %s', async (_what, claims, header) => {
     await expectAccepted(bySecret, await mint(claims, { header }));
   });
@@ -110,7 +110,7 @@ describe('a token signed with the secret', () => {
     ['another issuer', { iss: 'https://other.example/' }],
     ['another audience', { aud: 'other' }],
     ['no expiry', { exp: undefined }],
-    ['an nbf in the future', { nbf: 60 }],
+    ['an nbf a minute ahead', { nbf: 60 }],
     ['no subject', { sub: undefined }],
     ['a subject that is too long', { sub: 'x'.repeat(256) }],
     ['a subject with NUL', { sub: 'a\0b' }],

@@ -49,7 +49,7 @@ describe('a string field of a second store', () => {
     expect(printSchema(bookshop.schema)).toContain('summary: String @cost(weight: "8")');
   });
 
-  it('keeps the store from starting if its column has no maximum length', () => {
+  it('keeps the store from starting if it has no column with a maximum length', () => {
     const schema = buildSchema('type Query { motto: String }');
     expect(() => limitTexts(schema, TABLES)).toThrow('Query.motto needs a column with a length');
   });
@@ -81,7 +81,7 @@ describe('two stores in one process', () => {
     expect(printSchema(petStore.schema)).not.toMatch(/\bBook|BOOK_/);
   });
 
-  it('find only their own nodes', async () => {
+  it('reject a nodeId of the other store', async () => {
     const { errors: [error] = [] } = await graphql({
       schema: bookshop.schema,
       source: '{ node(nodeId: "Pet_1") { nodeId } }',

@@ -51,7 +51,7 @@ async function subscribe(opened: RawSocket): Promise<void> {
 }
 
 describe('a graphql-transport-ws client', () => {
-  it('receives each change, and completes its subscription', async () => {
+  it('receives each change, and can complete its subscription', async () => {
     const client = createSocketClient(gateway);
     const results = client.iterate(await subscriptionTo(gateway));
     for (const name of ['one', 'two', 'three']) {
@@ -89,7 +89,7 @@ describe('a graphql-transport-ws client', () => {
     }
   });
 
-  it('can read without a token if AUTH_READ=open', async () => {
+  it('can open a WebSocket without a token if AUTH_READ=open', async () => {
     const open = await startGateway({ ...AUTH_BY_SECRET, AUTH_READ: 'open' }, openThatOf(gateway));
     const opened = await openInitialized(open);
     opened.send({ type: 'subscribe', id: '1', payload: { query: QUERY } });
@@ -181,7 +181,7 @@ describe('a WebSocket handshake', () => {
 });
 
 describe('an open WebSocket', () => {
-  it('is closed with code 4408 if its first message does not arrive', async () => {
+  it('is closed with code 4408 if its first message does not arrive in time', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] });
     const { closed } = await openSocket(gateway);
     await vi.advanceTimersByTimeAsync(3000);
@@ -309,7 +309,7 @@ describe('a request to upgrade to another protocol', () => {
     ['h2c', h2c(body), 200],
   ])(
     // Node.js before 22.21 and 24.9 can't ignore the upgrade.
-    'closes the connection, if possible after the response to the previous request: %s',
+    'closes the connection, after its response and the previous one if Node.js can ignore an upgrade: %s',
     async (_name, request, status) => {
       const post =
         'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n' +

@@ -155,7 +155,7 @@ describe('the subscriptions of docs/live.md', () => {
 });
 
 describe('the samples of the documentation', () => {
-  it('are in languages that the tests check', () => {
+  it('are only in languages that this test lists', () => {
     const languages = new Set(
       documents.flatMap(({ blocks }) => blocks.map((block) => block.language)),
     );

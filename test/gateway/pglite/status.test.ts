@@ -78,7 +78,7 @@ describe('the page /status', () => {
     ]);
   });
 
-  it('shows the load of the event loop and the memory, but no pool for the embedded database', () => {
+  it('shows the load of the event loop and the memory, but no connection pool for the embedded database', () => {
     expect(status.eventLoop).toEqual([
       { state: 'active', total: expect.any(Number) },
       { state: 'idle', total: expect.any(Number) },

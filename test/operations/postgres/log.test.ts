@@ -236,7 +236,7 @@ describe('the log line of a request', () => {
 });
 
 describe('the log at level debug', () => {
-  it('contains the SQL without values', async () => {
+  it('contains the SQL without values from callers', async () => {
     await post(program, {
       query: 'query ($name: String) { pets(filter: { name: $name }) { nodes { id } } }',
       variables: { name: SECRET },
