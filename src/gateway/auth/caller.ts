@@ -25,10 +25,11 @@ export type Authenticate = (headers: IncomingHttpHeaders) => Caller | Promise<Ca
 
 const UNRESTRICTED: Caller = { subject: undefined, scopes: 'all' };
 
-// The case-insensitive scheme and one token (RFC 6750 §2.1).
+// Matches the scheme, ignoring case, and one token (RFC 6750 §2.1).
 const BEARER = /^Bearer +([\w.~+/-]+=*)$/i;
 
-// Verifying a token takes as long as a small operation, and most tokens are sent again soon.
+// Callers are cached by token, because verifying a token takes as long as a small operation, and most tokens are sent
+// again soon.
 const CACHE_MS = 10_000;
 const MAX_CACHED = 1000;
 

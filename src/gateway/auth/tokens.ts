@@ -19,7 +19,7 @@ const ASYMMETRIC = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA 
 /** How long a token is still accepted after it has expired. */
 export const CLOCK_TOLERANCE_MS = 5000;
 const KEYS_TIMEOUT_MS = 5000;
-// How long a removed key may still be trusted, and how long after a fetch the keys are not fetched for an unknown key.
+// How long a removed key may still be trusted, and how long after a fetch an unknown key does not cause another fetch.
 const KEYS_AGE_MS = 600_000;
 const KEYS_COOLDOWN_MS = 30_000;
 const KEYS_RETRY_MS = 1000;

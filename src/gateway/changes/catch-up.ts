@@ -14,7 +14,7 @@ const MAX_COMPARED = 5000;
 // How many statements may read old changes at the same time: fewer than the default POOL_SIZE, to leave connections for
 // requests.
 const MAX_CATCHING_UP = 4;
-// The number of callers whose limits are kept. A caller whose limit is evicted can read two pages at the same time.
+// The number of callers whose limit of one page at a time is kept. A caller whose limit is evicted can exceed it.
 const MAX_CALLERS = 1000;
 
 interface Request {

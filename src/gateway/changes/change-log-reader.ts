@@ -74,7 +74,7 @@ export class ChangeLogReader {
 
   /** Ends the current pause between two reads or, if there is none, the next one. */
   readonly wake = (): void => {
-    // Each call of abort() creates an exception, even if the signal is already aborted.
+    // Each call to abort() creates an exception, even if the signal is already aborted.
     if (!this.#ringing.signal.aborted) this.#ringing.abort();
   };
 

@@ -19,7 +19,7 @@ interface Subscription {
   readonly types: readonly string[];
   /** The cursor to start after; without a cursor, the subscription starts with the next change. */
   readonly after: string | null | undefined;
-  /** Selects the matching changes of the types; undefined selects all. */
+  /** Selects some of the changes of these types; undefined selects all. */
   readonly filter: RowFilter | undefined;
   /** Loads the related rows that the filter needs. */
   readonly source: DataSource;
@@ -63,7 +63,7 @@ interface Source {
  *
  * In any state, the subscription ends with CURSOR_EXPIRED if its next changes are no longer kept, with SLOW_SUBSCRIBER
  * if it is more than 1,024 changes behind and takes none for three seconds, or with the reason of its signal: its token
- * has expired, or the gateway is shutting down.
+ * has expired, or the gateway is shutting down. It also ends if reading old changes fails.
  */
 async function follow(
   { db, reader, catchUp }: Source,

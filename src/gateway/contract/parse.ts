@@ -11,7 +11,7 @@ import {
 /** The maximum number of rows on a page, and of values in a list or object in the input, except in a list of lines. */
 export const MAX_LIST_SIZE = 100;
 
-/** The maximum number of lines, the objects in a mutation's list `input`, if the list is passed in a variable. */
+/** The maximum number of lines (the objects in a mutation's list `input`), if the list is passed in a variable. */
 export const MAX_LINES = 1000;
 
 const MAX_ID = 9_223_372_036_854_775_807n;
@@ -21,7 +21,7 @@ const isInt64 = (text: string): boolean => /^[0-9]{1,19}$/.test(text) && BigInt(
 const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 export const characters = (text: string): number => Array.from(text).length;
 
-// `meta` adds the keywords of JSON Schema that zod cannot derive.
+// `meta` adds the JSON Schema keywords that zod cannot derive.
 
 /** Parses an id, the decimal digits of an int64, into a bigint. */
 export const Id = z

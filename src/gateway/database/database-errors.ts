@@ -9,9 +9,9 @@ const UNAVAILABLE_SQLSTATE = new RegExp(
     '08...', // connection exceptions
     '25006', // read-only: a standby, a demoted primary, or an operator's setting
     '25P0[34]', // a transaction was idle for too long, or took too long
-    '28...', // the role cannot log in, for example while its password is changed
+    '28...', // the role cannot log in, for example while its password is being changed
     '3D000', // the database does not exist, for example while it is being restored
-    '40(001|003|P01)', // conflicts with other transactions, after the last retry
+    '40(001|003|P01)', // conflicts with other transactions, after the last retry; or an unknown outcome
     '53...', // no disk space, memory or connections left
     '55P03', // a lock was not available in time
     '57...', // cancelled, shutting down, starting, dropped
@@ -47,7 +47,7 @@ export const keepsConnection = (error: Error): boolean =>
   STATEMENT_SQLSTATE.test(codeOf(error)) && !isFatal(error);
 
 // After these errors, such as a lost connection, a shutdown or a failed disk, the statement may have been committed.
-// The severity alone does not tell: poolers report any severity, and PostgreSQL translates severities.
+// The severity alone is not enough: poolers can report any severity, and PostgreSQL translates severities.
 const UNCERTAIN_SQLSTATE = /^(08...|40003|57P..|58...|XX...)$/;
 const Reported = z.object({ severity: z.string(), code: z.string() });
 

@@ -77,7 +77,7 @@ export function createDatabase(driver: Driver, log: Log) {
       runTransaction(work).catch((error: unknown) =>
         repeatAfterConflict(error, () => runTransaction(work)),
       ),
-    /** Returns a session whose statements all run on one server. */
+    /** Returns a session whose statements all run on `server`. */
     sessionOn: (server: Runner): Session =>
       createSession(server, { observe, limit: pLimit(maxHeavy) }),
     registry,

@@ -18,7 +18,7 @@ export function limitSilence(
   if (stream instanceof Socket) stream.setTimeout(ms);
 }
 
-/** What is known of a connection in a pool: its server and its prepared statements. */
+/** What is known about a connection in a pool: its server and its prepared statements. */
 export class PooledConnection {
   /** Identifies the server; undefined until the session is set up. */
   identity: string | undefined;

@@ -110,7 +110,8 @@ export class PostgresServer implements TransactionRunner {
 
   /**
    * Runs one statement.
-   * @throws NothingWritten if the connection can't be opened or a read loses it, OutcomeUnknown if a write loses it
+   * @throws NothingWritten if the connection can't be opened, or is lost during a read; OutcomeUnknown if it is lost
+   * during a write
    */
   async run<Row>(text: string, values: unknown[], options: RunOptions): Promise<Row[]> {
     const client = await this.#connect();

@@ -60,7 +60,7 @@ async function openServers(url: string, config: Config, log: Log): Promise<Serve
   if (only && primaryUrls.length === 1 && replicaUrls.length === 0) {
     return openServer(only, config, log);
   }
-  // Most gateways have one server, and don't need the cluster module.
+  // Most gateways use a single PostgreSQL server, and don't need the cluster module.
   const { openCluster } = await import('./cluster/open-cluster.ts');
   return openCluster(primaryUrls, replicaUrls, config, log);
 }

@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { ROOT } from '../config/root.ts';
 
 /**
- * The folder of an empty PostgreSQL. `npm ci` creates it, because initdb would take most of the time of a first start.
+ * The data folder of an empty PostgreSQL. `npm ci` creates it, because initdb would take most of the time of the first
+ * startup.
  *
  * It is in PGlite's package folder, so that it is deleted together with that version of PGlite.
  */

@@ -48,7 +48,7 @@ export const TEXT: Kind<string> & {
   json: (column) => [{ sql: `to_json(${column})::text` }],
   sort: {
     ...BY_CODE_POINT,
-    // The order for people, identical to the expression in the indexes. It is also independent of the database's
+    // The order that suits people, identical to the expression in the indexes. It is also independent of the database's
     // collation.
     sql: (column) => `folded(${column}) collate "C"`,
     toKey: 'folded',

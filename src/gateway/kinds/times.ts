@@ -8,7 +8,7 @@ const LATEST = 'infinity';
 const EARLIEST = '-infinity';
 const INFINITE = /^-?infinity$/;
 
-/** A time that keeps its text, because formatting a Date takes longer than parsing it. */
+/** A time that keeps its text, so that it need not be formatted, which takes longer than parsing. */
 class StoredDate extends Date {
   readonly #text: string;
 

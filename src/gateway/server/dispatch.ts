@@ -62,7 +62,7 @@ async function callRoute(
 function routeOf(path: string, match: Match | undefined): string {
   if (path === GRAPHQL_PATH) return path;
   if (!match) return 'other';
-  // All assets share one value, because each route has dozens of time series.
+  // All assets share one value, because each value adds dozens of time series.
   return match.route.path.startsWith(ASSETS) ? '/assets' : match.route.path;
 }
 

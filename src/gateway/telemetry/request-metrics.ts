@@ -61,7 +61,7 @@ function callerNameOf(headers: IncomingHttpHeaders): string {
 }
 
 /**
- * Creates a function that counts the calls of each operation, which is a method with a path template, or a schema
+ * Creates a function that counts the calls to each operation, which is a method with a path template, or a schema
  * coordinate. The caller's name comes from the headers. With AUTH=jwt, the name is `anonymous` for a caller without a
  * token. Callers of a deprecated operation keep their names, so that even a client that calls it once a month is
  * reported until it has migrated.
@@ -69,7 +69,7 @@ function callerNameOf(headers: IncomingHttpHeaders): string {
 function createCountCalls(registers: Registry[]) {
   const calls = new Counter({
     name: 'operation_calls_total',
-    help: 'Number of calls of each REST operation, GraphQL root field and deprecated schema element, by caller.',
+    help: 'Number of calls to each REST operation, GraphQL root field and deprecated schema element, by caller.',
     labelNames: ['operation', 'caller'],
     registers,
   });

@@ -1,7 +1,8 @@
 import type { ServerState, WatchedServer } from './watch.ts';
 
 /**
- * Whether the primary's log contains all that a replica has replayed; `left` if a failover may have lost part of it.
+ * Whether the primary's log contains everything that a replica has replayed; `left` if a failover may have lost part of
+ * that.
  */
 type Verdict = 'follows' | 'left' | 'unknown';
 
@@ -32,7 +33,7 @@ function compare(replica: ServerState, primary: ServerState, last: Seen | undefi
  *   no timeline, and there is a primary
  *     at the primary's position              yes
  *     ahead of a primary checked after it    no
- *     behind the primary, but advancing      yes
+ *     behind such a primary, but advancing   yes
  *   anything else                            unchanged; initially no
  *
  * A replica reports its timeline only to roles with pg_read_all_stats, and only while it is receiving log.

@@ -5,7 +5,7 @@ interface Sample {
 }
 
 /**
- * Measures how far replicas are behind the primary, from the primary's positions of the last `keptMs`. The lag does not
+ * Measures how far replicas are behind the primary, from the primary's positions in the last `keptMs`. The lag does not
  * depend on other machines' clocks. While the primary writes, the lag of a replica that receives no log grows, even if
  * it has replayed everything that it received.
  */

@@ -19,7 +19,7 @@ export const MAX_ATTEMPTS = 3;
 const MAX_POSITION_MS = 1000;
 
 // A failover can lose log that is not flushed, so the position covers only the flushed log. Without synchronous_commit,
-// it covers all log, because the caller's own write might not be flushed yet.
+// it covers the whole log, because the caller's own write might not be flushed yet.
 const POSITION_SQL = `SELECT pg_wal_lsn_diff(
   CASE current_setting('synchronous_commit')
     WHEN 'off' THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END,

@@ -94,7 +94,8 @@ export class WatchedServer extends PostgresServer {
       if (this.#observer.mayLeadElsewhere(this, row)) this.#probe.abort();
       this.state = { ...row, position: BigInt(row.position), askedAt, knownAt: performance.now() };
     } catch (error) {
-      // Reads that wait for a lost replica can run on another server. Writes can't, so they keep waiting.
+      // Reads that wait for a lost replica can run on another server. Writes that wait for a lost primary can't, so
+      // they keep waiting.
       if (this.state?.isReplica) this.abort();
       // Not logged here: replicas.ts and primary.ts log when they stop using the server.
       this.failure = error;
