@@ -121,7 +121,9 @@ function countErrors(registers: Registry[]): (route: string, codes?: Iterable<st
 function createOperationMetrics(registers: Registry[]) {
   const durations = new Histogram({
     name: 'graphql_operation_duration_seconds',
-    help: 'Time from the headers of a request to the end of its response, by GraphQL operation.',
+    help:
+      'Time from the headers of a request, or its message on a WebSocket, to the end of its ' +
+      'response, by GraphQL operation.',
     labelNames: ['operation_name', 'operation_type'],
     buckets: DURATION_BUCKETS,
     registers,
@@ -172,7 +174,9 @@ export function createRequestMetrics(registers: Registry[]) {
   });
   const requests = new Histogram({
     name: 'http_request_duration_seconds',
-    help: 'Time from the headers of a request to the end of its response. The label status is "aborted" if the response was not completed.',
+    help:
+      'Time from the headers of a request, or its message on a WebSocket, to the end of its ' +
+      'response. The label status is "aborted" if the response was not completed.',
     labelNames: ['method', 'route', 'status'],
     buckets: DURATION_BUCKETS,
     registers,
