@@ -3,9 +3,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError } from '../../contract/gateway-error.ts';
 
 /**
- * The header with a position in the write-ahead log. A gateway with replicas sends it with the response to a mutation,
- * and clients can send it with later requests. The position is in bytes, and has the same meaning on all servers of a
- * cluster.
+ * The header with a position in the write-ahead log. A gateway with replicas sends it with the HTTP response to a
+ * mutation, and clients can send it with later requests. The position is in bytes, and has the same meaning on all
+ * servers of a cluster.
  */
 export const POSITION_HEADER = 'Store-Position';
 
