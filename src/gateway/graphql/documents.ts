@@ -98,7 +98,7 @@ export function createDocuments(
       sectionOf(text, caller).cache.set(text, document);
       if (mode === 'automatic') sectionsOf(caller).textOf.set(hashOf(text), text);
     },
-    /** Returns the queue in which a new document waits for its slot. */
+    /** Returns the queue in which a new document waits for its slot (plugins/use-documents.ts). */
     queueOf: (text: string, caller: Caller) => sectionOf(text, caller).enqueue,
   };
 }
@@ -112,9 +112,9 @@ export const cacheDocument =
   (next) =>
   (call) => {
     const result = next(call);
-    // The result of a rejected operation has no data, and is a promise only with tracing or replicas; then its document
-    // is cached too. The document is cached before the database responds, because the caller's other requests for it
-    // wait until it is cached.
+    // The document of a rejected operation is not cached: the result has no data. With tracing or replicas, every
+    // result is a promise, so the document is always cached. It is cached before the database responds, because the
+    // caller's other requests for it wait until it is cached.
     const isExecuted = result instanceof Promise || 'data' in result;
     if (isExecuted) documents.add(call.operation.document, call.context.caller);
     return result;

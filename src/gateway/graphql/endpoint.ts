@@ -26,7 +26,7 @@ type GraphqlType = (typeof GRAPHQL_TYPES)[number];
 const NO_STREAM = `Subscriptions require Accept: ${EVENT_STREAM}, or a WebSocket.`;
 
 /**
- * Whether a client explicitly accepts event streams. A client that accepts any type may wait for the response to end.
+ * Whether a client explicitly accepts event streams. A client that accepts any type may expect a response that ends.
  */
 const acceptsEvents = ({ headers, method }: IncomingMessage): boolean =>
   method !== 'HEAD' &&

@@ -30,8 +30,8 @@ const tooMuchIsWaiting = (): Unavailable =>
   new Unavailable('The gateway is overloaded. Try again later.');
 
 // After a task that keeps the event loop busy for longer than SHORT_MS, the queue rests, by default four times as long.
-// So other requests get most of the event loop's time, however many tasks are waiting. The rest is capped, because tasks
-// take longer in a gateway that has just started.
+// So other requests get most of the event loop's time, however many tasks are waiting. A rest is at most MAX_REST_MS,
+// because tasks take longer in a gateway that has just started.
 const SHORT_MS = 2;
 const MAX_REST_MS = 100;
 
@@ -61,8 +61,8 @@ function takeTurn(
 }
 
 /**
- * Creates a queue for tasks that block the event loop. Callers take turns, so no caller waits for all tasks of another.
- * The queue rests after each long task, so that requests outside the queue can run.
+ * Creates a queue for tasks that block the event loop. Callers take turns, so a caller never has to wait for all tasks
+ * of another caller. The queue rests after each long task, so that requests outside the queue can run.
  */
 export function createFairQueue({
   concurrency,

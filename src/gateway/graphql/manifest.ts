@@ -35,7 +35,7 @@ export const hashOf = (text: string): string => createHash('sha256').update(text
 export const withoutPrefix = (id: string): string =>
   id.startsWith(HASH_PREFIX) ? id.slice(HASH_PREFIX.length) : id;
 
-// One format is written by Apollo's generator, the other by Relay's compiler and GraphQL Code Generator.
+// The first format is written by Apollo's generator, the second by Relay's compiler and GraphQL Code Generator.
 const Texts = z.union([
   z
     .object({

@@ -46,7 +46,7 @@ function keepAlive(socket: WebSocket): void {
 
 /** Pings a WebSocket regularly, and stops reading its messages while more than 1 MiB is unsent. */
 export function watchSocket(socket: WebSocket): void {
-  // The client violated the WebSocket protocol, or the connection broke; ws closes the socket.
+  // Errors need no handling: if the client violates the protocol or the connection breaks, ws closes the socket.
   socket.on('error', () => {});
   const holdBack = (): void => {
     if (socket.bufferedAmount > MAX_UNSENT_BYTES) socket.pause();

@@ -47,7 +47,7 @@ type InitParams = Record<string, unknown>;
 
 /**
  * A WebSocket, as graphql-ws passes it to its hooks. It passes through these states from top to bottom; on the right
- * are the codes that close it instead:
+ * are the responses and close codes of the gateway:
  *
  *   accept           a handshake             HTTP 400, 503
  *      │
@@ -136,7 +136,7 @@ async function run(
     toClientResult(result, { isJson: false, log, requestLog }).body;
   if (!isStream(results)) return toBody(results);
   const stream = mapAsyncIterator(results, toBody);
-  // When a reused id has closed the socket, graphql-ws has forgotten this operation and would not end its stream.
+  // If a reused id has closed the socket, graphql-ws has forgotten this operation and would not end its stream.
   if (socket.readyState !== socket.OPEN) await stream.return?.();
   return stream;
 }

@@ -35,7 +35,7 @@ export interface Requirement {
   readonly changes?: boolean;
 }
 
-/** A condition that callers can set, with everything that the gateway needs. */
+/** A condition that callers can set, with everything that the gateway needs to know about it. */
 export interface Condition extends Requirement {
   /** Additional sentences for the description. */
   readonly note?: string;

@@ -40,7 +40,7 @@ const toStoredKey = (key: string, caller: string | undefined): string =>
  *
  * The key is inserted in the same transaction as the write. A concurrent request with the same key, on any gateway,
  * waits for that transaction to end. Then either the result is stored, or the write and the key were rolled back and
- * this request writes. So errors are never stored.
+ * the waiting request writes. So errors are never stored.
  *
  * @throws IdempotencyConflict
  */
@@ -73,8 +73,8 @@ export async function writeOnce<Result>(
 const BATCH = 1000;
 
 /**
- * Deletes the keys that are older than `ageMs`, in batches, so that no key is locked for long. Keys that are locked, for
- * example because another gateway is deleting them, are skipped until the next run.
+ * Deletes the keys that are older than `ageMs`, in batches, so that no key is locked for long. Keys that are locked,
+ * for example because another gateway is deleting them, are skipped until the next run.
  */
 export async function deleteOldKeys(db: Database, ageMs: number): Promise<void> {
   const limit = new Date(Date.now() - ageMs).toISOString();

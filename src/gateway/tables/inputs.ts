@@ -34,8 +34,8 @@ interface Input<Value> {
   /** The error if the value is the id of a row that does not exist. */
   readonly missing?: ErrorAbout<NonNullable<Value>>;
   /**
-   * Whether the input was added after idempotency keys were stored without it. If its value is null, it is left out of
-   * the digest of an idempotent write, so retries are still recognized.
+   * Whether an earlier release without this input stored idempotency keys. If the input's value is null, it is left out
+   * of the digest of an idempotent write, so retries are still recognized.
    */
   readonly isLater?: boolean;
 }

@@ -100,7 +100,8 @@ export function createListing<Row>(
   conditions: Conditions,
   sorts: ListSorts,
 ): Listing<Row> {
-  // Nullable times are sorted by an index on an expression, which can't be declared in schema.prisma.
+  // Nullable times are sorted by an index on an expression. It can't be declared in schema.prisma, so it can't be
+  // required here.
   const sorting = Object.values(sorts).flatMap(({ field }) => (field.isNullable ? [] : [field]));
   requireIndexes(table.name, [
     ...Object.values(conditions).map((condition) => condition.missingIndex),

@@ -12,7 +12,7 @@ import type { Window } from './window.ts';
 /** The database that loaders read, and a function that observes batches. */
 export interface DataSource {
   readonly db: Database;
-  /** Called with the size of each batch, and the name of the loader or statement that it belongs to. */
+  /** Called with the size of each batch, and a name: a loader's, a batched write's, or `statement`. */
   readonly observeBatch: (loader: string, size: number) => void;
 }
 

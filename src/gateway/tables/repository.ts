@@ -65,7 +65,7 @@ export interface Repository<Row extends object = object, New = unknown> extends 
   /** Loads a row that must exist. */
   readonly required: RowLoader<Row>;
   readonly pages: Pages<Row>;
-  /** Returns the lists of the rows whose field refers to a parent. */
+  /** Returns the lists of each parent's rows; `field` is the reference to the parent. */
   readonly pagesBy: (field: keyof Row & string) => Pages<Row>;
   /** The rules of the inputs for a new row and for an update. */
   readonly newRule: z.ZodType<New>;

@@ -17,7 +17,7 @@ export type ListSorts = Readonly<
   >
 >;
 
-/** Creates the sorts of a list: one for each field, and two for a string field. */
+/** Creates the sorts of a list: two for each string field, and one for any other field. */
 export function createSorts<Row>(
   { fields }: StoredTable<Row>,
   sorts: Sorts<keyof Row & string>,

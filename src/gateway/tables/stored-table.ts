@@ -118,7 +118,7 @@ function fieldsOf({ columns }: Model, enums: Enums): Field[] {
     return {
       ...column,
       name,
-      // A column of another type, such as JSON, has no kind, so callers can't write it.
+      // A column of any other type, such as JSON, has no kind, so callers can't write it.
       kind: kind as Kind,
       initial: initial === null ? null : String(initial),
       rule: kind?.rule(column) as z.ZodType,

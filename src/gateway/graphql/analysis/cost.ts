@@ -220,7 +220,7 @@ function withDefaults(
  * of the same length.
  */
 function toKey(name: string, value: unknown): unknown {
-  // JSON.stringify first passes the whole list of values, with an empty name.
+  // JSON.stringify first calls this function for the whole list of values, with an empty name.
   if (name === '') return value;
   if (Array.isArray(value)) return `list of ${value.length}`;
   if (typeof value === 'string') return isIndexed(value) ? 'text' : 'short text';
@@ -242,8 +242,8 @@ const cacheKeyOf = ({ id, names }: Estimates, variables: Variables): string =>
 /**
  * Estimates the worst case of executing an operation with these variables, whatever data is stored. The document must
  * be valid. Each field costs its weight, its rows and its arguments, multiplied by the sizes of the lists around it. A
- * field that needs a statement costs STATEMENT_COST more, but only once. Selections that @skip or @include exclude
- * count too, and repeated selections count each time.
+ * field that needs a statement costs STATEMENT_COST more, once for all rows around it. Selections that @skip or
+ * @include exclude count too, and repeated selections count each time.
  */
 export function estimate(
   schema: GraphQLSchema,

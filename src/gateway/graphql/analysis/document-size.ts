@@ -12,7 +12,8 @@ import {
 import type { Limits } from '../../config/config.ts';
 import { MAX_LIST_SIZE } from '../../contract/parse.ts';
 
-// These factors set limits far above the size of real documents. Within all limits, validation takes less than 20 ms.
+// These factors set limits far above the size of real documents. A document within all limits is validated in less than
+// 20 ms.
 const SPREADS_PER_FRAGMENT = 6;
 const COMPARISONS_PER_TOKEN = 2;
 
@@ -25,9 +26,9 @@ export const fragmentsOf = ({ definitions }: DocumentNode): Map<string, Fragment
 
 /**
  * Creates a function that measures a selection set. `ofSelection` measures one selection, given the measure of the
- * selection set inside it. `combine` combines the measures of all selections in a set. Each fragment is measured once,
- * because nested spreads can expand into an exponential number of selections. A spread of a fragment within itself
- * counts as 0.
+ * selection set inside it. `combine` combines the total of a set with the measure of its next selection. Each fragment
+ * is measured once, because nested spreads can expand into an exponential number of selections. A spread of a fragment
+ * within itself counts as 0.
  */
 export function createFold(
   document: DocumentNode,
@@ -87,7 +88,7 @@ function countComparisons(document: DocumentNode, max: number, maxDepth: number)
     merged.set(key, others);
   };
 
-  /** Merges the fields of selection sets in the same place, counting each fragment among them once. */
+  /** Merges the fields of selection sets in the same place. A fragment that is spread there repeatedly counts once. */
   const merge = (sets: readonly SelectionSetNode[], depth: number): void => {
     const merged = new Map<string, Merged>();
     // This set grows during the iteration.
@@ -116,7 +117,7 @@ function countComparisons(document: DocumentNode, max: number, maxDepth: number)
   return total;
 }
 
-/** Counts the nodes that are slow to validate or execute, and finds the longest list and string. */
+/** Counts the nodes that are slow to validate or execute, and measures the longest list and string. */
 function countNodes(document: DocumentNode) {
   const counts = { aliases: 0, directives: 0, fragments: 0, spreads: 0, values: 0, characters: 0 };
   visit(document, {

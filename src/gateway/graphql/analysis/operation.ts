@@ -11,7 +11,7 @@ import type { Usage } from './usage.ts';
 
 const MAX_NAME_LENGTH = 100;
 
-/** The results of analysing an operation, cached with its document. */
+/** An operation, with the results of its analysis; cached with its document. */
 export interface Operation {
   readonly document: DocumentNode;
   readonly node: OperationDefinitionNode;

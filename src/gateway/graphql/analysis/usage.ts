@@ -26,7 +26,7 @@ export interface Usage {
   readonly counted: Set<string>;
   /** The deprecated fields, arguments, input fields and enum values that are used, with their reasons. */
   readonly deprecated: Map<string, string>;
-  /** The selections that have arguments, each with its field in the schema. */
+  /** The fields in the document that have arguments, each with its definition in the schema. */
   readonly fields: Map<FieldNode, GraphQLField<unknown, unknown>>;
   /**
    * Whether the operation reads data: through Query or Subscription, or by selecting other rows in a mutation's
@@ -63,7 +63,7 @@ function isOwn({ type, extensions }: GraphQLField<unknown, unknown>): boolean {
 
 /**
  * Whether a field reads data: all fields do, except introspection, mutations themselves, the fields of an error, and
- * values that come from the row that was written.
+ * values of a row that has already been read or written.
  */
 function readsStore(schema: GraphQLSchema, typeInfo: TypeInfo): boolean {
   const parent = typeInfo.getParentType();
@@ -73,7 +73,7 @@ function readsStore(schema: GraphQLSchema, typeInfo: TypeInfo): boolean {
   return parent !== schema.getMutationType() && !isError(parent) && !isOwn(field);
 }
 
-/** Returns the name of the type that declares a field: an interface of the type, if the field comes from one. */
+/** Returns the name of the type that declares a field: an interface of `type` that has it, or else `type` itself. */
 function declaredBy(type: GraphQLNamedType, field: string): string {
   const interfaces = 'getInterfaces' in type ? type.getInterfaces() : [];
   return (interfaces.find((one) => field in one.getFields()) ?? type).name;
@@ -169,8 +169,8 @@ export function deprecatedIn(schema: GraphQLSchema): Map<string, string> {
 }
 
 /**
- * Returns the schema elements that an operation of a valid document uses. The values of variables are ignored, so
- * selections that @skip or @include exclude count too.
+ * Returns the schema elements that an operation uses. For an invalid document, only `reads` is meaningful. The values of
+ * variables are ignored, so selections that @skip or @include exclude count too.
  */
 export const usageOf = (schema: GraphQLSchema, operation: Operation): Usage =>
   (operation.usage ??= findUsage(schema, operation));

@@ -63,7 +63,7 @@ function findExcess(document: DocumentNode, limits: Limits): GatewayError | unde
 /** The parts of the configuration that determine which documents are valid. */
 export type Bounds = Pick<Config, 'limits' | 'introspection'>;
 
-/** Rejects aliases inside `__schema` and `__type`, so each of them repeats each part of the schema only a few times. */
+/** Rejects aliases inside `__schema` and `__type`, so these fields repeat each part of the schema only a few times. */
 const noIntrospectionAliases = (context: ValidationContext): ASTVisitor => ({
   Field: (node) => {
     const parent = context.getParentType();

@@ -14,8 +14,8 @@ const UNKNOWN_VALUE = /^Value "[^"]*" does not exist in "(\w+)" enum/;
 const MISSING_FIELD = /^Field "(?:\w+\.)?(\w+)" of required type/;
 
 /**
- * Returns a message of graphql-js 16.15. For an unknown enum value, adds the valid values if callers may see the
- * schema.
+ * Adds the valid values to a message of graphql-js 16.15 about an unknown enum value. `shown` is the schema; undefined
+ * if callers must not see it.
  */
 export function withExpected(message: string, shown: GraphQLSchema | undefined): string {
   const type = shown?.getType(UNKNOWN_VALUE.exec(message)?.[1] ?? '');

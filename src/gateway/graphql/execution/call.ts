@@ -32,7 +32,7 @@ export type Subscribe = (
   call: Call,
 ) => ExecutionResult | Promise<ExecutionResult | AsyncIterableIterator<ExecutionResult>>;
 
-/** A step of the execution. It returns its own result or the result of the next step. */
+/** A step of the execution. It returns its own result, or the result of the next step, which it may change. */
 export type Step = (next: Execute) => Execute;
 
 /** A step before an execution or a subscription: it rejects a call, or passes the call to the next step. */

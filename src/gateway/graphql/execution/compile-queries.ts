@@ -86,7 +86,7 @@ export const compileQueries =
           state.compiled = undefined;
           state.executions = COMPILE_AT_EXECUTION - 1 - EXECUTIONS_AFTER_FAILURE;
         }
-        // The statement is not retried: graphql-js reports its error for each root field.
+        // The statement is not retried: graphql-js reports its error for each root field that reads from the database.
         return next(withFailingReads(call, error));
       }
       if (json.includes(UNSENDABLE)) return next(call);

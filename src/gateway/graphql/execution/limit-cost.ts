@@ -53,7 +53,7 @@ export const rejectCostly =
 /**
  * Rejects a query's response before it is sent, if it is too large. `extensions.cost` contains the cost if an operation
  * is rejected for its cost or the size of its response. With the header `GraphQL-Cost: report`, the result of every
- * query or mutation contains it.
+ * executed query or mutation also contains it.
  */
 export const limitResponse =
   (limits: Limits): Step =>

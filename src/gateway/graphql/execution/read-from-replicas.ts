@@ -25,7 +25,7 @@ function requireServer(result: ExecutionResult): ExecutionResult {
   return result;
 }
 
-/** Adds a header with the log position after the mutation to the response. */
+/** Adds a header to the response: the log position after the mutation. */
 async function addPosition({ context }: Call, reads: Reads, log: Log): Promise<void> {
   try {
     context.res.setHeader(POSITION_HEADER, formatPosition(await reads.readPosition()));

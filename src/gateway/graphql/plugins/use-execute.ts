@@ -9,8 +9,8 @@ import type { Variables } from '../analysis/field-cost.ts';
 import type { Operation } from '../analysis/operation.ts';
 import type { Call, Execute, RequestContext, Subscribe } from '../execution/call.ts';
 
-// No input in the schema is nested more deeply. Without a limit, the errors of scalars would quote invalid values of
-// any depth.
+// No input in the schema is nested more deeply than this. Without a limit, the errors of scalars would quote invalid
+// values of any depth.
 const MAX_INPUT_DEPTH = 10;
 
 const tooLarge = (message: string): Issue => ({ path: [], message });
@@ -64,8 +64,8 @@ function takeDeclared({ node }: Operation, variables: Variables, limits: Limits)
 }
 
 /**
- * Returns the call for the arguments that Yoga passes, with the estimate of its cost, which the first of the steps in
- * yoga.ts checks.
+ * Returns the call for the arguments that Yoga passes. It contains the estimated cost, which the first step in yoga.ts
+ * checks.
  * @throws InvalidInput if a variable is too large
  */
 function toCall(

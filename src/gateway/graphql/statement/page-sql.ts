@@ -6,7 +6,7 @@ import { concatenate, orNull } from './json-sql.ts';
 export const whereAll = (conditions: readonly string[]): string =>
   conditions.length > 0 ? ` where ${conditions.join(' and ')}` : '';
 
-/** Returns SQL for the rows of a page. If the rows are numbered, it includes the row after them, for `pageInfo`. */
+/** Returns SQL for the rows of a page. If the rows are numbered, it also selects the row after them, for `pageInfo`. */
 export function writeRows(
   { name }: Table<never>,
   { size, readingOrder: { sql: order } }: Window,

@@ -11,7 +11,7 @@ import {
 import type { Part } from '../../kinds/kind.ts';
 import type { Slot } from './slots.ts';
 
-/** Writes a value as JSON. Its fields have already been read, so only the arguments are new. */
+/** Writes the SQL of a value as JSON. The selection has already been read; the scope provides the arguments. */
 export type Write<Scope> = (scope: Scope) => readonly Part[];
 
 /** State that is kept while a selection is being read. */

@@ -165,14 +165,14 @@ function readPagePart(
     readsRows = true;
     return ({ window }) => [{ sql: writePageInfo(window)[name] ?? '' }];
   });
-  // If only `__typename` is selected, no aggregate would reduce the page to one row.
+  // If `pageInfo` selects only `__typename`, no aggregate would reduce the page to one row.
   if (!readsRows) throw new Unsupported();
   return write;
 }
 
 function slotOf({ slots }: Writing, index: number): SlotSql {
   const slot = slots[index];
-  if (!slot) throw new Error('A field has no arguments.');
+  if (!slot) throw new Error('The arguments of a field are missing.');
   return slot;
 }
 

@@ -37,7 +37,7 @@ export function createRunStatement({ db, observeBatch }: DataSource) {
   /** Returns how many requests can share a statement without waiting long for each other. */
   const maxSharedOf = (statement: StatementText): number => {
     if (!statement.isShared) return 1;
-    // Until a count or search has run, its time is unknown.
+    // A count or search is not shared before it has run once, because its time is unknown until then.
     const ms = msPerRequest.get(statement) ?? (statement.load === 'heavy' ? MAX_SHARED_MS : 0);
     return Math.max(1, Math.min(MAX_SHARED, Math.floor(MAX_SHARED_MS / ms)));
   };
