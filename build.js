@@ -13,7 +13,7 @@ const GUIDE_RENDERER = 'scripts/render-guide.js';
 const LICENSES_FILE = join(DIST, 'THIRD-PARTY-LICENSES.txt');
 const LEGAL_FILE = /^(licen[cs]e|copying|notice)/i;
 
-/** Returns a digest of all inputs of the build. Timestamps would miss older files that git or cp restored. */
+/** Returns a digest of all inputs of the build. Timestamps would miss deletions and files restored with an older time. */
 function digest() {
   const sources = ['src', 'docs']
     .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
@@ -45,7 +45,7 @@ const oneGraphql = {
 };
 
 // OpenTelemetry can instrument pg only if pg is loaded by name from node_modules. That takes 50 ms longer than loading
-// the bundled copy, so it is done only if OpenTelemetry is set up.
+// the bundled copy, so pg is loaded that way only if OpenTelemetry is set up.
 const tracedPg = {
   name: 'traced-pg',
   setup: ({ onResolve, onLoad }) => {

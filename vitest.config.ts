@@ -16,7 +16,7 @@ interface Options {
   setups?: string[];
 }
 
-/** Returns a project of Vitest: tests that run on the same databases. */
+/** Returns a Vitest project: tests that run on the same databases. */
 function project(name: string, { databases, timeout = 60_000, setups = [], ...rest }: Options) {
   return {
     resolve,

@@ -15,17 +15,17 @@ function toColumn(table, { indexed, references }, field) {
     description: field.documentation ?? null,
     isNullable: !field.isRequired,
     maxLength: native === 'VarChar' ? Number(length) : null,
-    // Whether an index starts with this column.
+    // Whether an index other than a GIN index starts with this column.
     isIndexed: indexed.has(name),
     isUnique: field.isId || field.isUnique,
     isReference: references.has(name),
     hasDefault: field.hasDefaultValue,
-    // Null if the default is not a constant.
+    // Null if there is no constant default.
     default: initial === undefined || typeof initial === 'object' ? null : initial,
   };
 }
 
-/** Describes a model's table, and lists the tables whose references prevent a row from being deleted. */
+/** Describes a model's table, and lists the tables whose references prevent its rows from being deleted. */
 function toTable({ name: type, dbName, documentation, fields }, { models, indexes }) {
   const name = dbName ?? type;
   const columns = fields.filter(({ kind }) => kind !== 'object');

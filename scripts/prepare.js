@@ -2,7 +2,7 @@
 import { execSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
-// The pet store, and the tests' second store.
+// The data models of the pet store and of the tests' second store.
 const SCHEMAS = ['prisma/schema.prisma', 'test/gateway/bookshop/schema.prisma'];
 
 // Without development dependencies, nothing is created: the programs that were built earlier are used.

@@ -41,7 +41,7 @@ const changelog = readFileSync('CHANGELOG.md', 'utf8');
 const entries = unreleasedOf(changelog);
 if (entries === '') throw new Error('CHANGELOG.md has nothing under Unreleased.');
 const changes = read('.', 'git', 'status', '--porcelain');
-if (changes !== '') throw new Error(`There are changes that are not committed:\n${changes}`);
+if (changes !== '') throw new Error(`There are uncommitted changes:\n${changes}`);
 
 const flags = ['--no-git-tag-version', '--ignore-scripts'];
 const version = read('.', 'npm', 'version', toStep(entries), ...flags).slice(1);

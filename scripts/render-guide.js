@@ -5,7 +5,7 @@ import escapeHtml from 'escape-html';
 import { parse, print } from 'graphql';
 import { Marked, Renderer } from 'marked';
 
-// The documents in docs/, in reading order.
+// The guide's documents in docs/, in reading order.
 const GUIDE = [
   'api',
   'api-reference',
@@ -73,7 +73,7 @@ function renderExamples(files) {
   return rendered.length === 0 ? '' : `<h2 id="files">Files</h2>\n${rendered.join('\n')}`;
 }
 
-/** Renders a link if its document is served, otherwise only its text. */
+/** Renders a link if readers of the guide can follow it, otherwise only its text. */
 function renderLink({ href, text, tokens }) {
   const { groups } = /^(?<name>[\w-]+)\.md(?<place>#.+)?$/.exec(href) ?? {};
   const isServed = groups && GUIDE.includes(groups.name);

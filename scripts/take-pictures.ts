@@ -55,6 +55,6 @@ async function takePictures(): Promise<void> {
 
 if (hasChromium) await takePictures();
 else {
-  process.stderr.write('The pictures need Debian’s package chromium.\n');
+  process.stderr.write('Taking the pictures requires Debian’s chromium package.\n');
   process.exitCode = 1;
 }

@@ -1,5 +1,5 @@
 // Builds the Dockerfile's image and tries it, without a container engine or an image registry. Requires root and
-// Debian's packages buildah and mmdebstrap.
+// Debian's buildah and mmdebstrap packages.
 import { deepEqual, equal, notEqual, ok } from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chownSync, mkdirSync } from 'node:fs';

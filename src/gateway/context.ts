@@ -29,7 +29,7 @@ export interface CallContext extends Pick<Context, 'changes'>, Pick<Exchange, 'r
   /** The database that loaders read: the primary or a replica (graphql/execution/read-from-replicas.ts). */
   source: DataSource;
   readonly caller: Caller;
-  /** When the request had been read and its token verified, in milliseconds of performance.now(). */
+  /** The performance.now() at which the request had been read and its token verified. */
   readonly arrivedAt: number;
   /** The stream of a subscription; undefined in other operations. */
   readonly stream?: {

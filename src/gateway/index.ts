@@ -1,6 +1,6 @@
 /** Everything that a store may import from the gateway. */
 
-// Errors, rules for input, texts of times, and the project's folder.
+// Errors, rules for input, times as text, and the project's folder.
 export { errorOf, type GatewayError, InvalidInput } from './contract/gateway-error.ts';
 export { argumentsOf, Id, MAX_LIST_SIZE, parse, parseArguments } from './contract/parse.ts';
 export { isInfinite, timeAsText } from './kinds/times.ts';

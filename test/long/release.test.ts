@@ -96,7 +96,7 @@ describe('npm run release', () => {
   it('fails if there are uncommitted changes', () => {
     commitChangelog('### Fixed\n\n- What was wrong.');
     writeFileSync(join(folder, 'README.md'), 'changed');
-    expect(release()).toContain('There are changes that are not committed');
+    expect(release()).toContain('There are uncommitted changes');
     git('restore', 'README.md');
   });
 });

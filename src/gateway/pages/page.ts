@@ -113,7 +113,7 @@ interface HtmlDocument {
   /** A classic script, loaded first. */
   readonly library?: string;
   readonly scripts: readonly string[];
-  /** Directives to add to POLICY, or to use instead of its own. */
+  /** Directives that extend POLICY or replace its directives of the same names. */
   readonly policy?: Readonly<Record<string, string>>;
 }
 
@@ -168,7 +168,7 @@ export const renderPage = (
 ): Asset =>
   renderHtml(site, {
     ...(title && { title }),
-    // page.css comes before the page's own styles, which use its properties.
+    // page.css comes before the page's own styles, which use the properties that it defines.
     styles: ['/assets/page.css', ...styles],
     scripts: ['/assets/page.js', ...scripts],
     body: `<a class="skip" href="#main">Skip to the content</a>

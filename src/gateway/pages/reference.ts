@@ -77,7 +77,7 @@ ${resource ? renderCode('Response', JSON.stringify(resource.example, null, 2)) +
 </section>`;
 }
 
-/** Renders all errors of all operations, each listed once with its status and when it is returned. */
+/** Renders a table of the errors of all operations. An error names its operations unless all return it. */
 function renderErrors({ store, config }: Site): string {
   const { operations } = store.rest;
   const errors = operations.map((operation) => new Set(errorsOf(operation, config)));

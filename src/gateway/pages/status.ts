@@ -10,7 +10,7 @@ import { renderPage, renderTokenField, type Site } from './page.ts';
 const renderFact = (id: string, name: string): string =>
   `<div><dt class="note">${name}</dt><dd><strong id="${id}"></strong></dd><dd class="note" id="${id}-note"></dd></div>`;
 
-/** Renders a figure, in which status-figures.js shows the current value and draws a line of the last 15 minutes. */
+/** Renders a figure, in which status-figures.js shows the current value and a chart of the last 15 minutes. */
 const renderFigure = (id: string, title: string): string => `<div class="figure card" id="${id}">
 <h2 class="note">${title}</h2><p><strong>–</strong></p>
 <svg viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true"><path/></svg>

@@ -14,13 +14,12 @@ import { TO_OPENAPI, toSchemas } from './schemas.ts';
 // The version of the REST contract, which does not depend on the gateway's release.
 const API_VERSION = '1.0.0';
 
-/** Returns the lifecycle of an operation in GitBook's OpenAPI extensions. */
+/** Returns the lifecycle of an operation for GitBook, which has no badge for a stable operation. */
 function markers(operation: RestOperation, { sunset }: Config): object {
   const { stability, deprecatedSince } = operation.lifecycle;
   return {
-    // GitBook has no badge for a stable operation.
     ...(deprecatedSince && { deprecated: true, 'x-deprecated-sunset': toDay(sunset) }),
-    // A single click on a beta route could load every row.
+    // The panel is hidden, because a single click on a beta route could load every row.
     ...(stability === 'beta' && { 'x-stability': 'beta', 'x-hideTryItPanel': true }),
   };
 }

@@ -20,10 +20,10 @@ const errorResource = ({ errorCodes }: Store): Resource => ({
   example: EXAMPLE_ERROR,
 });
 
-// Ids and dates define their OpenAPI schema with `meta`.
+// zod cannot convert ids and dates, so they define their OpenAPI schema with `meta`.
 export const TO_OPENAPI = { target: 'openapi-3.0', unrepresentable: 'any' } as const;
 
-/** Returns the results of all routes, and the other resources of the store. */
+/** Returns the resources that the routes return, and the store's other resources, by name. */
 export const resourcesOf = ({ rest }: Store): Record<string, Resource> =>
   Object.assign(
     {},
@@ -31,7 +31,7 @@ export const resourcesOf = ({ rest }: Store): Record<string, Resource> =>
     ...rest.operations.map(({ result, resource }) => resource && { [result.resource]: resource }),
   );
 
-/** Returns all schemas of the document by name. Schemas refer to each other by name. */
+/** Returns all schemas of the OpenAPI document by name. Schemas refer to each other by name. */
 export function toSchemas(store: Store): Record<string, object> {
   const resources: Record<string, Resource> = {
     ...resourcesOf(store),

@@ -21,7 +21,7 @@ import { relatedRow } from './rows.ts';
 // The cost of a page of old changes, which a subscription with a cursor reads first.
 const AFTER_COST = { directives: { cost: { weight: '200' } } };
 
-// The cursor of a change whose transaction and id have 19 digits.
+// The size of a change's cursor if its transaction and its id both have 19 digits.
 const CURSOR_BYTES = 72;
 
 function defineChange(builder: Builder) {
@@ -105,7 +105,7 @@ function defineQuery(
           'The change log, in the order in which transactions started to write. Changes are kept ' +
           'for a day, unless the operator has configured another period. A change becomes visible ' +
           'once no open transaction can add an earlier change. To follow the log, repeat the ' +
-          'query with the last `endCursor` that was not null as `after`.',
+          'query, and pass the last non-null `endCursor` as `after`.',
         args: {
           filter: t.arg({
             type: ChangeFilter,

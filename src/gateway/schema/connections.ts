@@ -17,7 +17,7 @@ import type { FieldSql } from './rows.ts';
 // requests.
 const MAX_STATEMENTS = 4;
 
-/** Returns the list request that all lists of an operation share. */
+/** Returns the ListRequest that all lists of an operation share. */
 const requestOf = perObject(({ recipient }: CallContext): ListRequest => ({
   limit: pLimit(MAX_STATEMENTS),
   recipient,

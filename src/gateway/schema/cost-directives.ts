@@ -23,7 +23,7 @@ export const cost = new GraphQLDirective({
     '- an input field: its weight, or 5 times its weight for a string without three consecutive letters or digits',
     '- `__schema`: 40,000 in total; `__type`: 5,000 in total',
     '',
-    'Inside a list, all of these are multiplied by the maximum number of items, except the 100 for reading from the database, which is counted once for all items. In the lists of `Query`, arguments, input fields and `totalCount` cost 10 times as much: they search the whole table.',
+    'Inside a list, all of these are multiplied by the maximum number of items, except the 100 for reading from the database, which is counted once for all items. In the lists of `Query`, arguments, input fields and `totalCount` cost 10 times as much, because these lists search the whole table.',
   ].join('\n'),
   locations: [
     DirectiveLocation.FIELD_DEFINITION,

@@ -34,7 +34,7 @@ interface Datamodel {
 /** What a store passes to create its builder, besides its types. */
 interface BuilderOptions {
   readonly datamodel: Datamodel;
-  /** The description of the models that prisma/tables.js wrote. */
+  /** The models, as described by prisma/tables.js. */
   readonly tables: Tables;
 }
 

@@ -14,7 +14,7 @@ import { NODE_ID, toNodeId } from './nodes.ts';
 import { rowByArgument } from './rows.ts';
 
 // The change log contains a row's strings before and after the change. Recording a string of 255 characters (up to a
-// kilobyte) takes PostgreSQL as long as reading ten row fields.
+// kilobyte) takes PostgreSQL as long as reading ten fields of a row, which cost 1 each.
 const TEXT_COST = 20;
 
 /** Returns the cost of a mutation that writes a row whose strings have at most this total length. */
@@ -36,7 +36,7 @@ const keyArgument = (builder: Builder) =>
   builder.args((t) => ({ idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }) }));
 
 /**
- * Returns the options of a query for the row with an id. In a store of books, `t.field(fields.row)` is
+ * Returns the options of a query field that looks up a row by its id. In a store of books, `t.field(fields.row)` is
  *
  *     t.field({
  *       type: Book,

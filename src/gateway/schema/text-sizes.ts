@@ -22,10 +22,10 @@ declare module 'graphql' {
 // A control character is written as `\u0001`; no other character takes more bytes.
 const BYTES_PER_CHARACTER = 6;
 const QUOTES_BYTES = 2;
-// The size of the sort field's name and an id.
+// Room for the sort field's name and an id.
 const POSITION_BYTES = 100;
-// For a string without a maximum length: about the longest that PostgreSQL can store. So each response with a cursor is
-// measured.
+// Assumed for a string without a maximum length: about the longest that PostgreSQL can store. So the response to any
+// query with a cursor may be too large, and is measured.
 const UNLIMITED = 1_000_000_000;
 
 /**
@@ -51,8 +51,8 @@ function* textsIn(schema: GraphQLSchema) {
 }
 
 /**
- * Sets the maximum size of each field that exposes a text column, and a cost if its strings can be long, so that every
- * response has a maximum size.
+ * Sets the maximum size of each field that exposes a text column, so that the size of every response can be estimated.
+ * Also sets the cost of a field whose strings can be long.
  * @throws Error if a string has no maximum length
  */
 export function limitTexts(schema: GraphQLSchema, tables: Tables): void {

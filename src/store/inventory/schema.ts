@@ -105,7 +105,7 @@ builder.mutationFields((t) => ({
       expectedQuantity: t.arg.int({
         description:
           'The stock that you expect; pass 0 if the stock was never set. If omitted, the stock is ' +
-          'not compared. If the actual stock differs from it, nothing changes and the result is ' +
+          'not compared. If the actual stock differs, nothing changes and the result is ' +
           'StaleInventory.',
       }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),

@@ -14,7 +14,7 @@ import { NewOrder, type OrderAndPet, orders } from './orders.ts';
 import { rejectPastDates } from './ship-date.ts';
 import { type PlacedOrder, takeFreeUnits, takeUnits } from './take-units.ts';
 
-// After a shared statement has failed, each order is placed on its own for this time, because the cause, such as an
+// For this long after a shared statement has failed, each order is placed on its own, because the cause, such as an
 // operator's trigger, may persist.
 const REST_MS = 10_000;
 

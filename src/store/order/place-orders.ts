@@ -9,10 +9,10 @@ import { rejectionOf } from './take-units.ts';
 const PET = pets.as('pet');
 const PLACED = orders.as('placed');
 
-/** A line of the cart, as takeLines' statement returns it. */
+/** A line of the cart, as the statement of takeLines returns it. */
 interface Line {
   readonly petId: bigint;
-  /** Null if the pet has no inventory item. */
+  /** Null if there is no inventory item. */
   readonly stock: number | null;
   readonly isServed: boolean;
 }
@@ -39,8 +39,8 @@ export const placeOrders = defineWrite({
  * As in takeUnits, one statement does both. It locks all pets, then all their stock, both in the order of the pets' ids.
  * Statements that need the same rows lock them in the same order, whatever the order of their lines, so they cannot
  * deadlock. The ids to lock come from subqueries, which run first (`= any((select …))`); with a join, PostgreSQL
- * could lock one pet's stock before another pet. `needed` is the number of units that a line and the earlier lines
- * for the same pet need in total.
+ * could lock the stock of one pet before it locks another pet. `needed` is the number of units that a line and the
+ * earlier lines for the same pet need in total.
  *
  * New ids follow the order of the lines, because `order by` is applied before the id's default.
  *

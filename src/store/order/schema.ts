@@ -107,7 +107,7 @@ builder.mutationFields((t) => ({
       description: 'The orders that were placed together.',
     }),
     description:
-      'Creates an order for each entry in `input` and takes all units from the stock, in one ' +
+      'Creates an order for each entry in `input` and takes the ordered units from the stock, in one ' +
       'transaction: all or nothing. Quantities for the same pet are added up. The `line` of an error ' +
       'is the zero-based index of the first entry that cannot be fulfilled.',
     scope: 'orders:write',

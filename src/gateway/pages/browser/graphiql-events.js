@@ -4,7 +4,7 @@ const MAX_EVENTS = 200;
 
 const select = (selector) => document.querySelector(selector);
 
-/** Reads the results in a stream of the protocol GraphQL over SSE. */
+/** Yields the results in a stream of server-sent events (GraphQL over SSE). */
 async function* readResults(reader) {
   let rest = '';
   for (let part = await reader.read(); !part.done; part = await reader.read()) {

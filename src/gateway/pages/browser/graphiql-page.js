@@ -100,7 +100,7 @@ async function send({ operationName, ...request }, { headers } = {}) {
   if (!response.headers.get('Content-Type')?.startsWith('text/event-stream'))
     return sortTypes(await response.json());
   void follow(response, name ?? 'Subscription');
-  return { events: 'They are listed below, newest first.' };
+  return { events: 'Events are listed below, newest first.' };
 }
 
 /**

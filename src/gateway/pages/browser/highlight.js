@@ -1,4 +1,4 @@
-// The tokens of GraphQL, JSON and shell commands, by their class; URLs are not coloured.
+// The tokens of GraphQL, JSON and shell commands, by CSS class; URLs are not coloured.
 const TOKENS = {
   url: /https?:\/\/\S+/,
   comment: /#[^\n]*/,

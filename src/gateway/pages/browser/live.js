@@ -73,7 +73,7 @@ async function load() {
   list.ariaLive = 'polite';
 }
 
-/** Updates the list now, and every two seconds while the page is visible. */
+/** Updates the list now and every two seconds, while the page is visible and not paused. */
 async function update() {
   clearTimeout(timer);
   if (isUpdating || isPaused || document.hidden) return;

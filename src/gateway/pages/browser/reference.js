@@ -2,7 +2,7 @@ import { watchToken } from './token.js';
 
 const readToken = watchToken();
 
-/** Breaks JSON into lines. It works on the text, because parsing would change ids greater than 2^53. */
+/** Breaks JSON into lines. Works on the text, because parsing would change ids greater than 2^53. */
 function toLines(json) {
   let depth = 0;
   const lineBreak = () => `\n${'  '.repeat(depth)}`;

@@ -23,7 +23,7 @@ const FIGURES = {
   memory: ({ memoryBytes }) => [memoryBytes, `${digits.format(memoryBytes / 1_000_000)} MB`],
 };
 
-/** Returns the path of a line through the values in a view box of 100 × 100, skipping nulls. */
+/** Returns the SVG path of a line through the values, for a view box of 100 × 100. Nulls are skipped. */
 function toLine(values) {
   const most = Math.max(...values) || 1;
   const points = values.flatMap((value, index) =>

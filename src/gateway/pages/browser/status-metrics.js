@@ -16,7 +16,7 @@ function parse(text) {
   }));
 }
 
-/** Sorts counts in descending order, without zeros. */
+/** Returns the counts above zero, in descending order. */
 const rank = (counts) =>
   counts.filter(({ total }) => total > 0).toSorted((one, other) => other.total - one.total);
 

@@ -5,8 +5,8 @@ let last;
 let samples = [];
 
 /**
- * Adds to each count its growth since `before`. Counts are matched by `label`. The counts of a worker that died are
- * lost, so a sum can fall.
+ * Returns the counts, each with its growth since `before`. Counts are matched by `label`. The counts of a worker that
+ * died are lost, so a sum can fall, which counts as no growth.
  */
 export const withGrowth = (label, before, now) =>
   now.map((count) => {
@@ -15,8 +15,8 @@ export const withGrowth = (label, before, now) =>
   });
 
 /**
- * Estimates the duration in milliseconds within which a share of the requests completed, like Prometheus's
- * histogram_quantile: it assumes that durations are spread evenly within a bucket.
+ * Estimates the time, in milliseconds, within which a share of the requests completed. Like Prometheus's
+ * histogram_quantile, this assumes that durations are spread evenly within a bucket.
  */
 function quantile(share, durations) {
   const rank = share * (durations.at(-1)?.growth ?? 0);
