@@ -28,7 +28,7 @@ const cpuOf = (samples: readonly Sample[]): number => totalCpu(medians(samples))
 
 const isDrawn = (contender: Contender): boolean => contender !== FLOOR && contender.name !== BEFORE;
 
-/** Returns the CPU time of each contender in the chart for each workload, as a multiple of the floor's. */
+/** Returns, for each workload, the CPU time of each contender in the chart as a multiple of the floor's. */
 function groupsOf(results: Results, workloads: readonly Workload[]): Group[] {
   const floor = [...results].find(([{ contender }]) => contender === FLOOR)?.[1];
   const others = [...results].filter(([{ contender }]) => isDrawn(contender));

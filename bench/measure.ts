@@ -115,7 +115,7 @@ async function load(
   return { perSecond, timesMs: timesMs.toSorted((a, b) => a - b) };
 }
 
-/** The CPU time of each process since it started, in milliseconds. */
+/** Returns the CPU time of each process since it started, in milliseconds. */
 async function cpuOf(pids: readonly number[]): Promise<Map<number, number>> {
   // A process that has since exited has no status.
   const usage: Record<string, Status | undefined> = await pidusage([...pids]);
@@ -124,7 +124,7 @@ async function cpuOf(pids: readonly number[]): Promise<Map<number, number>> {
   );
 }
 
-/** The ids of PostgreSQL's processes, except this session's: the postmaster and its children. */
+/** Returns the ids of the postmaster and its child processes, except that of this session. */
 export async function databaseProcesses(url: string): Promise<number[]> {
   const rows = await runSql(
     url,

@@ -81,8 +81,8 @@ async function takeTurns(
 }
 
 /**
- * Starts all entries, which keep running until the end. Each round measures each workload with one entry
- * at a time, and every second round reverses the order of the entries.
+ * Starts the contenders of all entries, which keep running until the end. Each round measures each workload with one
+ * entry at a time, and every second round reverses the order of the entries.
  */
 export async function runRounds(
   entries: readonly Entry[],

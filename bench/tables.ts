@@ -48,7 +48,7 @@ function toCells(sample: Sample, floor: Sample | undefined): string[] {
   ];
 }
 
-/** The table of the most memory that each contender had after any workload. */
+/** A table of the most memory that each contender used after any of the workloads. */
 export function memoryTable(results: Results): string {
   const rows = [...results].map(([{ name }, samples]) => {
     const memory = [...samples.values()].flat().map(({ memoryMib }) => memoryMib);
@@ -72,7 +72,7 @@ export function compareTables(results: Results, workloads: readonly Workload[]):
     .join('');
 }
 
-/** The gateway's figures as multiples of the earlier version's: the median of the rounds' ratios. */
+/** The gateway's figures as multiples of the earlier version's: each is the median of the rounds' ratios. */
 export function besideTable(results: Results, workloads: readonly Workload[]): string {
   const samplesOf = (name: string) => [...results].find(([entry]) => entry.name === name)?.[1];
   const [gateway, before] = [samplesOf(GATEWAY.name), samplesOf(BEFORE)];
@@ -115,7 +115,7 @@ export function growthTables(results: Results, workloads: readonly Workload[]): 
   }).join('');
 }
 
-/** The table of the number of SQL statements of each operation, which the tests check. */
+/** A table with each operation's number of SQL statements, which the tests check. */
 export function costTable(costs: readonly Cost[]): string {
   const rows = costs.map(({ operation, statements }) => [operation, String(statements)]);
   return `\n### SQL statements of one request\n\n${toTable(['operation', 'statements'], rows)}`;

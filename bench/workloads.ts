@@ -1,10 +1,10 @@
 import { CATEGORIES, type Store } from './store.ts';
 
-/** A request that is sent to all contenders many times, with different variables. */
+/** A kind of request that is sent to contenders many times, with values that depend on an index. */
 export interface Workload {
   /** Its name in the tables. */
   readonly title: string;
-  /** The name of its GraphQL operation. */
+  /** Its name in `--only`, and that of its GraphQL operation if it has one. */
   readonly name: string;
   /** Whether it changes the store. */
   readonly writes?: boolean;
@@ -25,7 +25,7 @@ interface Question {
 /** Spreads the requests over the rows. */
 const spread = (index: number, rows: number): number => (index * 7919) % rows;
 
-/** Returns the first rows, from this id on, for which `row` does not return undefined. */
+/** Returns the first `count` results of `row` that are not undefined, for the ids from `from` on. */
 function take<Row>(count: number, from: number, row: (id: number) => Row | undefined): Row[] {
   const rows: Row[] = [];
   for (let id = from; rows.length < count; id++) {

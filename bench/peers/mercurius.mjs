@@ -43,7 +43,7 @@ async function query(text, values = []) {
 const PET = 'id, name, upper(status::text) as status, category_id';
 const ORDER = 'id, pet_id, quantity, ship_date as "shipDate", complete';
 
-/** The conditions of a filter and a cursor as SQL, and their values. */
+/** Returns the conditions of a filter and a cursor as SQL, and the values for its parameters. */
 function whereOf({ status, categoryId, name } = {}, after) {
   const values = [];
   const bind = (value) => `$${values.push(value)}`;
@@ -96,14 +96,14 @@ const resolvers = {
   },
 };
 
-/** Loads one row for each parent. */
+/** Returns a loader that reads one row for each parent. */
 const one = (text, keyOf) => async (queries) => {
   const keys = queries.map(({ obj }) => keyOf(obj));
   const rows = new Map((await query(text, [[...new Set(keys)]])).map((row) => [row.key, row]));
   return keys.map((key) => rows.get(key));
 };
 
-/** Loads a page for each parent in one statement; all parents in a batch request the same page. */
+/** Returns a loader that reads a page for each parent in one statement; all parents in a batch request the same page. */
 const pages = (columns, table, parent) => async (queries) => {
   const { first, after = '0' } = queries[0].params;
   const rows = await query(

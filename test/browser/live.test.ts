@@ -89,7 +89,7 @@ describeInChromium((chromium) => {
       await page.unroute('**/graphql');
       await expectFirst(`Order ${id} was created`);
       await expect.poll(state).toBe('Live');
-      // Chromium logs that it could not connect.
+      // Chromium logs each request that fails.
       const others = chromium.takeComplaints().filter((text) => !text.includes('net::ERR_'));
       expect(others).toEqual([]);
     });

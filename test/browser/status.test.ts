@@ -17,7 +17,7 @@ const UPDATE_MS = 5000;
 // A caller name of the maximum length.
 const LONG_NAME = 'shop-of-the-animal-shelter-'.repeat(3).slice(0, 64);
 
-/** The page's local storage, session storage and cookies. */
+/** A script that returns everything in the page's local storage, session storage and cookies. */
 const KEPT =
   '[...Object.values(localStorage), ...Object.values(sessionStorage), document.cookie].join("")';
 

@@ -14,7 +14,7 @@ let gateway: Gateway;
 let ended: Gateway;
 /** A gateway with a short request timeout. */
 let hasty: Gateway;
-/** A gateway whose tables raise an error with the SQLSTATE stored in the table `failure`. */
+/** A gateway whose tables are replaced by views that raise an error with the SQLSTATE in the table `failure`. */
 let broken: Gateway;
 let document: OpenApi;
 
@@ -55,7 +55,7 @@ const send = async (to: Gateway, target: string, rest: string): Promise<RawAnswe
   return answer;
 };
 
-/** Sends a request while the database raises an error. */
+/** Sends a request while the database raises errors with this SQLSTATE. */
 async function fail(target: string, sqlState: string): Promise<RawAnswer> {
   await broken.db.write(raw('delete from failure'));
   await broken.db.write(raw(`insert into failure values ('${sqlState}')`));

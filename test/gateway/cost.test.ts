@@ -34,9 +34,9 @@ describe('the cost of an operation', () => {
   const [LIST, ROW, COUNT, WRITE, SEARCH, STOCK_SEARCH] = [20, 1, 200, 100, 300, 1000];
   // The cost of recording a string as long as a name can be: the change log stores it before and after the change.
   const RECORD = 20;
-  // How many times as much it costs to search or count a list on Query, because that reads the whole table.
+  // The cost factor for searching or counting a list on Query, because this reads the whole table.
   const WHOLE = 10;
-  // How many times as much it costs to search for a string without three letters or digits in a row: no index helps.
+  // The cost factor for searching for a string without three letters or digits in a row, because no index helps.
   const SHORT = 5;
   const search = 'query ($filter: PetFilter) { pets(first: 0, filter: $filter) { nodes { id } } }';
   const page = 'query ($n: Int) { pets(first: $n) { nodes { id } } }';

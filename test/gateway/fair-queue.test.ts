@@ -80,7 +80,7 @@ describe('a fair queue', () => {
     await expect(waiting).rejects.toMatchObject(REJECTION);
     end();
     await running;
-    // While the queue yields, this task can also wait too long.
+    // While the queue lets other work run, this task can wait too long as well.
     const next = () => enqueue('c', () => 'next').catch(() => 'rejected');
     await expect.poll(next).toBe('next');
     expect(hasRun).toBe(false);

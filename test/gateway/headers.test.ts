@@ -101,7 +101,7 @@ const MAX_CPU_US = 1_000_000;
 describe('a header of 200,000 characters', () => {
   it.each(READ)('is parsed in less than a second of CPU time: $name', async (header) => {
     const { name, target = ASK, method = 'GET', begin = '', others } = header;
-    // The first request only loads code and prepares the asset.
+    // These requests are not measured: they load code and prepare the asset.
     for (const each of [gateway, guarded]) await requestRaw(each, 'GET', target);
     for (const part of PARTS) {
       const value = begin + part.repeat(Math.max(1, LENGTH / part.length));
@@ -162,7 +162,7 @@ describe('a request with more than 1,000 headers', () => {
     async (_what, line, headers) => {
       for (const count of [1001, 1010, 1100, 1500, 4000]) {
         const first = `${line} HTTP/1.1\r\nHost: localhost\r\n${headers}`;
-        // The number of its own headers: the request line does not count, but Content-Length does.
+        // How many headers there are besides the fill: the request line is not one, but Content-Length is.
         const own = linesOf(first);
         const bytes = `${first}${fill(count - own)}Content-Length: ${BODY.length}\r\n\r\n${BODY}`;
         const received = await receiveAll(gateway, bytes, LAST);

@@ -20,7 +20,7 @@ const spreading = (places: number): string =>
 const deep = 'category { pets { nodes { category { pets { nodes { id name } } } } } }';
 const repeated = repeat(60, () => deep);
 
-/** Documents with more than 10,000 pairs of fields that validation compares. */
+/** Documents for which validation would compare more than 10,000 pairs of fields. */
 const TOO_MANY_PAIRS: [what: string, query: string][] = [
   ['too many repeats of an object and of the fields in it', `{ pet(id: 1) { ${repeated} } }`],
   [
@@ -207,7 +207,7 @@ it('MAX_COST limits the cost of an operation', async () => {
   await strict.close();
 });
 
-/** Returns a function that opens the shared database. Its statements wait for `until`. */
+/** Returns a function that opens the shared database, with statements that wait for `until`. */
 const openWaiting = (until: Promise<unknown>) => async (): Promise<Database> => ({
   ...gateway.db,
   query: async (...asked) => {

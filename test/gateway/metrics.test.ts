@@ -144,7 +144,7 @@ describe('the metric for calls to REST operations', () => {
 /** Calls an operation that is not deprecated. */
 const list = (caller: string): Promise<Response> => get('/store/orders?limit=1', caller);
 
-it('the metrics keep the names of a hundred callers, and a new caller replaces the least recent one that has called no deprecated operation', async () => {
+it('the metrics keep the names of a hundred callers, and a new caller replaces the least recently seen one that has called no deprecated operation', async () => {
   await get('/pets/1', 'nightly/1');
   for (let index = 0; index < 99; index += 1) await list(`bot${index}/1`);
   await list('bot0/1');

@@ -74,7 +74,7 @@ describe('the life cycle of a REST operation in the OpenAPI document', () => {
   });
 });
 
-/** The document of a gateway with AUTH=jwt. */
+/** Returns the OpenAPI document of a gateway with AUTH=jwt. */
 const closedDocument = (read: string): OpenApi =>
   openApiOf(readConfig({ ...AUTH_BY_SECRET, AUTH_READ: read }));
 

@@ -40,7 +40,7 @@ const PAGES = ['/', '/guide', ...GUIDE, '/schema', '/docs', '/docs/moving', '/st
 const read = async (path: string): Promise<Response> => gateway.rest(path, { headers: BROWSER });
 const readText = async (path: string): Promise<string> => (await read(path)).text();
 
-/** The URLs that a page links to or loads. */
+/** Returns the URLs that a page links to or loads. */
 const urlsIn = (html: string): string[] =>
   [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, url = '']) => url.replaceAll('&amp;', '&'));
 
@@ -122,7 +122,7 @@ describe('a large file', () => {
   });
 });
 
-/** The visible text of a part of a page. */
+/** Returns the visible text of a part of a page. */
 const textOf = (html: string): string =>
   html
     .replaceAll(/<[^>]*>/g, '')
@@ -132,7 +132,7 @@ const textOf = (html: string): string =>
     .replaceAll('&gt;', '>')
     .replaceAll('&amp;', '&');
 
-/** The code in a page's blocks with this title. */
+/** Returns the code in a page's blocks with this title. */
 const codeOf = (html: string, title: string): string[] =>
   html
     .split('<figure class="code">')

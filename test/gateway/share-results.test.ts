@@ -38,7 +38,7 @@ describe('the results of a change', () => {
       executions += 1;
       return { data: {} };
     });
-    // In this order, the cache alone would have evicted each result before its second request.
+    // In this order, the cache alone would evict each result before it is requested again.
     const results = [1, 2].flatMap(() =>
       operations.map((operation) => {
         const { stream } = openStream();

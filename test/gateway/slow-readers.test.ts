@@ -54,7 +54,7 @@ async function readAll(socket: Socket): Promise<number> {
   return bytes;
 }
 
-/** Opens a WebSocket on a connection that carried another response before, and reads only the first message. */
+/** Opens a WebSocket on a connection that has already carried an HTTP response; reads only the first message. */
 async function openUnread(): Promise<{ webSocket: WebSocket; socket: Socket }> {
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
   socket.write('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n');

@@ -54,10 +54,10 @@ async function expectAccepted(gateway: Gateway, token: string): Promise<void> {
   expect(answer).toMatchObject({ status: 200, data: { deletePet: { code: 'FORBIDDEN' } } });
 }
 
-// There is one message for expired tokens and one for all other rejected tokens, so no message contains a token.
+// There is one message for expired tokens and one for all other rejected tokens, so no message can contain a token.
 const messages = new Set<string>();
 
-/** Expects a token to be rejected on every route for the same reason, without being quoted. */
+/** Expects a token to be rejected by GraphQL, REST and /metrics for the same reason, without being quoted. */
 async function expectRejected(gateway: Gateway, token: string, reason = /valid/): Promise<void> {
   const first = await gateway.rest('/pets/1', { headers: bearing(token) });
   const { message } = (await first.json()) as { message: string };
@@ -79,7 +79,7 @@ async function expectRejected(gateway: Gateway, token: string, reason = /valid/)
   }
 }
 
-/** Signs the claims of a valid token with any header and secret. */
+/** Signs the claims of a valid token, with the given header and secret. */
 async function forge(header: object, secret = AUTH_BY_SECRET.AUTH_SECRET): Promise<string> {
   const [, claims] = (await mint()).split('.');
   const signed = `${Buffer.from(JSON.stringify(header)).toString('base64url')}.${claims}`;

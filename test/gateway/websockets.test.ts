@@ -43,7 +43,7 @@ afterEach(async () => {
 const named = (name: string): object => ({ data: { categoryChanged: { after: { name } } } });
 const isError = (code: string): object => ({ type: 'error', payload: [{ extensions: { code } }] });
 
-/** Starts operation 1 on a WebSocket, and waits for a first change. */
+/** Starts operation 1 on a WebSocket, makes a change, and waits until it arrives. */
 async function subscribe(opened: RawSocket): Promise<void> {
   opened.send({ type: 'subscribe', id: '1', payload: await subscriptionTo(gateway) });
   await makeCategory(gateway, 'first');
@@ -308,7 +308,7 @@ describe('a request to upgrade to another protocol', () => {
     ['WebSocket', handshake(), 400],
     ['h2c', h2c(body), 200],
   ])(
-    // Node.js before 22.21 and 24.9 can't ignore the upgrade.
+    // Node.js before 22.21, and 23.0 to 24.8, can't ignore the upgrade.
     'closes the connection, after its response and the previous one if Node.js can ignore an upgrade: %s',
     async (_name, request, status) => {
       const post =
@@ -336,7 +336,7 @@ describe('a request to upgrade to another protocol', () => {
     const post = `POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${smuggled.length}\r\n`;
     socket.write(`${post}Connection: Upgrade\r\nUpgrade: x\r\n\r\n`);
     await once(socket, 'data');
-    // The body arrives together with the second request's headers; the second request's body, `smuggled`, arrives later.
+    // The first body arrives together with the second request's headers; the second body, `smuggled`, arrives later.
     socket.write('x'.repeat(smuggled.length) + post + 'Connection: close\r\n\r\n', () =>
       setImmediate(() => socket.write(smuggled)),
     );

@@ -327,7 +327,7 @@ describe('a query that is executed repeatedly', () => {
   it('returns its own data, whatever values other requests pass to the same statement', async () => {
     const query = `query ($after: String, $before: String) {
         pets(first: 100, orderBy: { field: NAME }, after: $after, before: $before) { nodes { id } } }`;
-    // Joined by line breaks, both lists of values are the same.
+    // Joined by line breaks, the values of the two operations are the same string.
     const operations = [
       [cursor('1', 'A'), cursor('2', 'M\n5\nZ')],
       [cursor('5', 'A\n1\nM'), cursor('2', 'Z')],
@@ -399,7 +399,7 @@ describe('a compiled statement that fails', () => {
     expect(gateway.statements).toHaveLength(1);
     expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
     await gateway.db.write(raw('alter table pets rename column title to name'));
-    // Then graphql-js executes the query for a while.
+    // After the failure, graphql-js executes the query for a while.
     gateway.statements.length = 0;
     await gateway.data(QUERY);
     expect(gateway.statements.filter(isCompiled)).toEqual([]);

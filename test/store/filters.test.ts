@@ -24,7 +24,8 @@ const dateOf = (index: number): Date =>
     ? new Date(Date.UTC(2027, 0, COUNT - 1, 0, 0, 0, 1))
     : new Date(Date.UTC(2027, 0, index + 1));
 
-// Row n is a category, a pet, its inventory item, and an order for pet 1 or 2. Sort keys repeat, so ids break ties.
+// Row n stands for a category, a pet, its inventory item, and an order for pet 1 or 2. Sort keys repeat, so ids break
+// ties.
 const ROWS = Array.from({ length: COUNT }, (_, index): Row => {
   // Every fourth row has no date, or a date that only SQL can write.
   const hasDate = index % 4 > 0;
@@ -57,14 +58,14 @@ const isComplete: Keep = ({ id }) => id % 2 === 0;
 const always: Keep = () => true;
 const never: Keep = () => false;
 
-// Each filter, and its matching rows.
+// Each filter, and whether a row matches it.
 const CATEGORIES: [string, Keep][] = [
   ['{}', always],
   ['{ name: "aPPle" }', ({ name }) => /apple/i.test(name)],
   ['{ ids: ["3", 4, "99", "3"] }', ({ id }) => id === 3 || id === 4],
 ];
 
-/** A name, ignoring case and accents. */
+/** Returns a name in lower case, without accents. */
 const fold = (name: string): string =>
   name.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase();
 

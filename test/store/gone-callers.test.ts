@@ -39,7 +39,7 @@ describe('a client that completes its operation on a WebSocket while the embedde
     await release();
     expect(await opened.message()).toMatchObject({ id: 'open', payload: { data: { pets: {} } } });
     opened.socket.terminate();
-    // The statement of the other operation, and one statement that may have started before the client completed its operation.
+    // The statement of `open`, and one statement of `left` that may have started before the client completed `left`.
     const ran = gateway.statements.filter((text) => text.includes('from pets'));
     expect(ran.length).toBeLessThanOrEqual(2);
   });

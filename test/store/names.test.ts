@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { useGateway, gateway } from '../support/gateway.ts';
 
-// In sort order. The names in one line are equal, so their ids break the tie.
+// In sort order. The names on one line are equal, so their ids break the tie.
 const NAMES = [
   ['#1'],
   ['APFEL', 'Äpfel', 'apfel'],
@@ -95,6 +95,6 @@ it.each([
 });
 
 it('one letter that has upper and lower case makes folding a long name take more than three times as long', async () => {
-  // Only the second name has a letter with another case.
+  // Only the second name has a letter with upper and lower case.
   expect(await timeOf('각'.repeat(250))).toBeLessThan((await timeOf(`${'각'.repeat(249)}Ж`)) / 3);
 });

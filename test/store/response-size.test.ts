@@ -22,7 +22,7 @@ const MAX_BYTES = 1_000_000;
 
 let gateway: Gateway;
 
-/** Returns the estimate for an operation, which includes the size of its largest response. */
+/** Returns the estimate for an operation, which includes the size of its largest possible response. */
 function estimateOf({ query, variables, operationName }: Operation): Estimate {
   const document = parse(query);
   const operation = operationOf(document, operationName);

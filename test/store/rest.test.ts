@@ -25,7 +25,7 @@ const tagOf = async (path: string): Promise<string> => {
   return tag ?? '';
 };
 
-/** Creates orders of one unit, two units, and so on, which the table does not store in this order. */
+/** Creates orders of one unit, two units, and so on, but the table does not store them in this order. */
 const fillOrders = async (count: number): Promise<void> => {
   const petId = BigInt(await makePet(gateway));
   await gateway.db.write(sql`
@@ -234,7 +234,7 @@ describe('GET /store/orders', () => {
     expect(await end.text()).toBe('[]');
   });
 
-  it('returns a complete array if all orders after the first 1,000 are deleted before they are read', async () => {
+  it('returns valid JSON with the first 1,000 orders if all later orders are deleted before they are read', async () => {
     await fillOrders(1001);
     const { db } = gateway;
     let pages = 0;

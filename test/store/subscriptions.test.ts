@@ -12,7 +12,7 @@ let gateway: Gateway;
 /** While true, reading the change log fails. */
 let fails = false;
 let failures = 0;
-/** The changes that resuming subscriptions have read, their running statements, and the most that ran at a time. */
+/** For subscriptions that resume: the changes read, the statements running, and the most that ran at a time. */
 const catchUp = { changes: 0, running: 0, mostRunning: 0 };
 
 const open: typeof openCopy = async (config, log) => {
@@ -126,7 +126,7 @@ describe('a subscription', () => {
     expect(await changed(later)).toEqual({ kind: 'DELETED', petId });
   });
 
-  it('returns changes to objects of several types in one sequence, also when it resumes from a cursor', async () => {
+  it('returns changes to objects of several types in one sequence, and can resume from a cursor with other types', async () => {
     const live = await subscribe('changed(types: [CATEGORY, PET]) { __typename cursor kind }');
     const all = await subscribe('changed { __typename }');
     await makePet(gateway, { stock: 1 });
@@ -230,7 +230,7 @@ describe('a subscription', () => {
       const some = await subscribe('petChanged { petId cursor }');
       await makePet(gateway);
       const { cursor } = await changed(some);
-      // This subscription starts after the older changes.
+      // Resumes after the first pet's change, so it receives only the second pet's.
       const resumed = await subscribe(`petChanged(after: $after) { petId }`, { after: cursor });
       const petId = await makePet(gateway);
       expect(await changed(resumed)).toEqual({ petId });

@@ -8,7 +8,7 @@ import { petStore } from '../../src/store/index.ts';
 const { schema, changedTypes } = petStore;
 const { models } = getDatamodel().datamodel;
 
-/** The types of a type's fields; the row type if the field is a connection. */
+/** Returns the names of the types of a type's fields; for a connection, the name of its row type. */
 function typesIn(type: GraphQLNamedType | null | undefined): string[] {
   const fields = isObjectType(type) ? Object.values(type.getFields()) : [];
   return fields.map((field) => {

@@ -21,7 +21,7 @@ const BUILT_IN: Readonly<Record<string, GraphQLScalarType>> = {
   Boolean: GraphQLBoolean,
 };
 
-/** The sample values of a kind, parsed as input. */
+/** Returns the scalar type of a kind, and its sample values, parsed as input. */
 function valuesOf({ graphql, scalar, rule }: Kind): { type: GraphQLScalarType; values: unknown[] } {
   const type = scalar ?? BUILT_IN[graphql];
   if (!type) throw new Error(`${graphql} has no scalar.`);

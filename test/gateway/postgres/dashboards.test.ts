@@ -94,7 +94,7 @@ describe('the metrics of a gateway', () => {
 
   it('include each metric named in docs/observability.md', async () => {
     const names = [...(await findNames())];
-    // Histograms are named without their samples' suffixes.
+    // The document names a histogram without the suffixes of its samples.
     const named = readFileSync('docs/observability.md', 'utf8').match(METRIC) ?? [];
     expect(named.length).toBeGreaterThan(5);
     expect(named.filter((name) => !names.some((one) => one.startsWith(name)))).toEqual([]);

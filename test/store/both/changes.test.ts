@@ -85,7 +85,7 @@ const failToInsert = () =>
     throw new Error('No.');
   });
 
-/** Makes one change, given by its position in the change log, two hours old. */
+/** Sets the time of one change, given by its position in the change log, to two hours ago. */
 const age = (place: number): Promise<unknown> =>
   run(`update changes set changed_at = now() - interval '2 hours'
         where id = (select id from changes order by transaction, id offset ${place} limit 1)`);

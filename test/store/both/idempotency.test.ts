@@ -171,8 +171,8 @@ const WRITES: Write[] = [
 let keys = 0;
 
 /**
- * Creates rows, and returns a function that sends a mutation for them, and a function that reads values and counts that
- * the mutations change.
+ * Creates rows. Returns a function that sends a mutation for them, and a function that reads the values and counts that
+ * mutations change.
  */
 async function prepare({ mutation, fields }: Write) {
   const key = `key ${(keys += 1)}`;

@@ -178,7 +178,7 @@ describeOnGateways(() => {
     expect(await stockOf(gateway, petId)).toBe(5);
   });
 
-  it('placing orders reports all of a hundred invalid entries, but only ten of them in the message', async () => {
+  it('placing orders reports all 100 invalid entries, but describes only ten of them in the message', async () => {
     const input = Array.from({ length: 100 }, () => ({ petId: '1', quantity: 0 }));
     const { message, issues } = await place(input);
     expect(issues).toHaveLength(100);

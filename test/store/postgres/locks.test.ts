@@ -37,7 +37,7 @@ async function begin(text: string): Promise<Client> {
   return client;
 }
 
-/** Returns how many sessions wait for a lock that this session holds. */
+/** Returns how many sessions wait for a lock that the client's session holds. */
 async function countBlockedBy(client: Client): Promise<number | null> {
   const { rowCount } = await client.query(
     `select pid from (select distinct pid from pg_locks where not granted) as waiting

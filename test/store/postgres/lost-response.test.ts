@@ -52,7 +52,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Closes the connection on which a string is sent; if a severity is given, after an error like those of poolers. */
+/** Closes the connection on which a string is sent; if a severity is given, first sends an error as a pooler would. */
 function lose(lost: Loss, text: string | RegExp, severity?: string): void {
   proxy.intercept(text, (message, client, server) => {
     if (lost === 'the statement') {

@@ -26,7 +26,7 @@ afterAll(() => drop());
 let notifications: Notifications;
 /** When each connection was opened. */
 let opened: number[];
-/** How many of the next LISTEN statements the server rejects, like a pooler. */
+/** How many of the next LISTEN statements the server rejects, as a pooler would. */
 let refusals: number;
 /** How often the listener was called. */
 let calls: number;
@@ -44,7 +44,7 @@ async function connect(): Promise<Client> {
   return client;
 }
 
-/** The number of notifications sent, and the last one, which may not have arrived yet. */
+/** The number of notifications sent, and the last send, which may still be running. */
 let sent: number;
 let last: Promise<void> | undefined;
 

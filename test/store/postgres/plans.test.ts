@@ -17,10 +17,10 @@ import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 
 const { schema } = petStore;
 
-// Of the 50,000 categories, only 501 have pets: category 501 has 61 of them, and the first 500 have all others. One pet
+// Of the 50,000 categories, only 501 have pets: number 501 has 61 pets, and the first 500 have all the others. One pet
 // in 25 is sold, one in 500 is pending, and one in 19 has no inventory item. One order in 50 is open, and has no ship
-// date or a late one, as in a real store. One order in 20 is for pet 90,001. Every name of a table contains a different
-// number, so that searching for a number matches few names.
+// date or a late one, as in a real store. One order in 20 is for pet 90,001. Each name in a table contains a different
+// number, so that a search for a number matches few names.
 // The statistics cover all rows, because plans that are based on a sample would depend on chance.
 // With the role `replica`, the session does not check foreign keys.
 const FILL = `
@@ -70,7 +70,7 @@ let gateway: Gateway;
 let client: Client;
 const sending = vi.spyOn(Client.prototype, 'query');
 
-/** Fills the tables. Indexes are created afterwards, which takes a third of the time. */
+/** Fills the tables, and creates their indexes afterwards, which takes a third of the time. */
 async function fill(): Promise<void> {
   const { rows: indexes } = await client.query<{ name: string; definition: string }>(
     `select indexname as name, indexdef as definition from pg_indexes
@@ -111,7 +111,7 @@ interface Plan {
   /** The tables that it scans sequentially. */
   scanned: string[];
   rowsRead: number;
-  /** The values that a condition converts for each row, which takes longer than comparing them. */
+  /** The values that a condition converts again for each row, which takes longer than the comparison. */
   converting: string[];
 }
 

@@ -15,7 +15,10 @@ interface Prepared {
   readonly length: number;
 }
 
-/** Runs different statements; returns the most that the connection had prepared at a time, and their total length. */
+/**
+ * Runs different statements; returns the number and the total length of the connection's prepared statements when this
+ * length was highest.
+ */
 async function prepare(statements: number, comment: string): Promise<Prepared> {
   let most: Prepared = { count: 0, length: 0 };
   for (let index = 0; index < statements; index += 1) {
