@@ -51,7 +51,7 @@ export interface Result {
 
 /**
  * Returns the lists to reload after a write. There are none after an error or an UPDATED change: if every sale
- * reloaded the lists, their readers would be sent back to the first page.
+ * reloaded the lists, users would be sent back to the first page.
  */
 export const listsToForget = ({ __typename, kind }: Result): readonly List[] =>
   kind === 'UPDATED' ? [] : (LISTS[__typename] ?? []);

@@ -66,7 +66,7 @@ function toResult(error: unknown): FormattedExecutionResult | undefined {
   return { errors: [{ message: reason, extensions: { code: 'UNAUTHENTICATED' } }] };
 }
 
-/** Returns the cursor of a change, which is the only field of the data. */
+/** Returns the cursor of the change in the only field of the data. */
 function cursorOf({ data }: FormattedExecutionResult): string | undefined {
   const [change] = Object.values(data ?? {}) as { cursor?: string }[];
   return change?.cursor;
@@ -83,10 +83,10 @@ export type LastCursor = {
 };
 
 /**
- * Returns a `Subscribe` that resumes when the connection is lost, the gateway shuts down or the token expires:
- * it subscribes again after the last cursor. Without a cursor, it first reads the end of the log, so that no change
- * is missed even if the connection is lost before the first one. An error that the app must handle, such as
- * CURSOR_EXPIRED, is the last result.
+ * Returns a `Subscribe` that subscribes again after the last cursor if the connection is lost, the gateway shuts down,
+ * the subscriber is too slow or the token expires. Without a cursor, it first reads the end of the log, so that no
+ * change is missed even if the connection is lost before the first one. An error that the app must handle, such as
+ * CURSOR_EXPIRED, is delivered as the last result.
  */
 export const resume =
   (subscribe: Subscribe, pauseMs = 1000): Subscribe =>
@@ -96,8 +96,8 @@ export const resume =
     let isStopped = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let close: (() => void) | undefined;
-    // If a subscription is ended while its last result is being delivered, graphql-ws 6.4.2 counts it twice and keeps
-    // its connection open.
+    // If a subscription is ended while its last result is being delivered, graphql-ws 6.4.2 counts its end twice and
+    // keeps the connection open.
     const closeSoon = (): void => queueMicrotask(() => close?.());
 
     const begin = (): void => {
@@ -109,7 +109,7 @@ export const resume =
         closeSoon();
         if (Date.now() - start > STABLE_MS) failures = 0;
         const codes = result ? codesOf(result) : [];
-        // New tokens have been rejected too.
+        // True once retries with new tokens have failed too.
         const isRejected = codes.includes('UNAUTHENTICATED') && failures > 2;
         if (result && (isRejected || !codes.some((code) => PASSING.includes(code)))) {
           sink.next(result);

@@ -58,7 +58,7 @@ export const PLACE_ORDER = graphql(`
 
 type Ordered = ResultOf<typeof PLACE_ORDER>['placeOrder'];
 
-/** Returns the message to the user about an order. `result` is undefined if the request failed. */
+/** Returns the message to show the user about an order. `result` is undefined if the request failed. */
 export function describeOrder(result: Ordered | undefined): string {
   if (!result) return 'The order failed. Please try again.';
   return result.__typename === 'Order' ? `You ordered ${result.pet.name}.` : result.message;

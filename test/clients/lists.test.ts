@@ -104,7 +104,7 @@ describe('LISTS in docs/examples/lists.ts', () => {
     const results = fields.flatMap(({ type }): string[] => {
       const named = schema.getType(String(type).replace('!', ''));
       if (!named) return [];
-      // The members of unions and interfaces.
+      // The object types of a union or an interface.
       return 'resolveType' in named
         ? schema.getPossibleTypes(named).map((member) => member.name)
         : [named.name];

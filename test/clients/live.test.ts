@@ -30,7 +30,7 @@ const TRANSPORTS = {
 // How long a client waits before it reconnects: short, to keep the tests fast.
 const PAUSE_MS = 5;
 const WAIT = { timeout: 10_000, interval: 5 };
-// The bytes after which the proxy cuts a connection: about six changes.
+// How many bytes the proxy sends before it cuts a connection: about six changes.
 const LIMIT = 2000;
 
 const SCHEMA = readFileSync(new URL('schema.graphql', ROOT), 'utf8');
@@ -57,8 +57,8 @@ async function use(starting: Promise<Proxy>): Promise<Proxy> {
 }
 
 /**
- * Changes a pet at a gateway, which notifies its own subscribers immediately. Subscribers of other gateways are notified
- * within about a second.
+ * Changes a pet through a gateway, which notifies its own subscribers immediately. Subscribers of other gateways are
+ * notified within about a second.
  */
 async function rename(
   id: string,

@@ -11,7 +11,7 @@ import { type Fault, FAULTS } from './list.ts';
 const { values: options } = parseArgs({
   options: {
     only: { type: 'string', default: '' },
-    // Does not run the other tests if the hinted test does not find a fault.
+    // Runs no other tests if the test that list.ts names for a fault does not find it.
     hinted: { type: 'boolean', default: false },
     // Includes the tests that only CI runs.
     ci: { type: 'boolean', default: false },
@@ -36,7 +36,7 @@ function copyTree(): string {
   return folder;
 }
 
-/** Runs the tests of faults; returns the test that fails. @throws Error if a fault has no test */
+/** Runs the tests that list.ts names for faults; returns the first that fails. @throws Error if a fault has no test */
 async function runHinted(vitest: Vitest, tested: readonly Fault[]): Promise<string | undefined> {
   const names = tested.map(({ test: [, name] }) => name);
   vitest.setGlobalTestNamePattern(new RegExp(names.join('|')));

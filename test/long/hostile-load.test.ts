@@ -47,7 +47,7 @@ const at = (sorted: readonly number[], share: number): number =>
 let count = 0;
 const toBody = (query: string): string => JSON.stringify({ query: `${query}#${(count += 1)}` });
 
-/** Expects the program to respond, and to have logged no warning. */
+/** Expects the program to respond, and to have logged no warnings or errors. */
 async function expectWell(): Promise<void> {
   expect(program.process.exitCode).toBeNull();
   await postHonest();

@@ -77,7 +77,7 @@ async function send(body: string): Promise<RawAnswer> {
 
 /**
  * Posts a body until every cache contains it: a rejected operation twice, because errors are cached, and any other
- * operation until it is compiled. Expects the results to be harmless and all the same.
+ * operation until it is compiled. Expects all results to be harmless and equal.
  */
 async function expectHarmlessPost(body: string): Promise<void> {
   const first = await send(body);

@@ -76,13 +76,13 @@ function readMb(pid: number, value: 'VmRSS' | 'VmHWM'): number {
   return Number(new RegExp(`^${value}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) / 1000;
 }
 
-/** Returns the maximum growth, in MB and over some steps, of a process and of those that replace it. */
+/** Runs the steps; returns the largest growth, in MB, of the memory of a process or of one that replaces it. */
 async function growthOf(
   findPid: () => Promise<number>,
   steps: readonly (() => Promise<void>)[],
 ): Promise<number> {
   const first = await findPid();
-  // Linux then measures the peak (VmHWM) from here.
+  // Resets the peak (VmHWM), so that Linux measures it from here.
   writeFileSync(`/proc/${first}/clear_refs`, '5');
   const before = readMb(first, 'VmRSS');
   let peak = before;

@@ -15,7 +15,7 @@ import { Variables } from '../../src/gateway/config/variables.ts';
 import { VERSION } from '../../src/gateway/config/version.ts';
 
 const DATABASE_URL = 'postgresql://store@db/store';
-// The longest time for closing the database, after the time for requests.
+// How long closing the database may take, after the time for requests.
 const CLOSING_MS = 5000;
 
 const read = (file: string): string => readFileSync(file, 'utf8');

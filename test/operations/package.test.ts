@@ -19,7 +19,7 @@ let installed: string;
 let files: string[];
 let manifest: Manifest;
 
-// NODE_OPTIONS does not accept V8_FLAGS, which the other programs get as arguments.
+// NODE_OPTIONS does not accept V8_FLAGS, which other tests pass to their programs as arguments.
 const SET_FLAGS = `import { setFlagsFromString } from 'node:v8'; setFlagsFromString('${V8_FLAGS.join(' ')}')`;
 const NODE_OPTIONS = `--import "data:text/javascript,${encodeURIComponent(SET_FLAGS)}"`;
 

@@ -45,7 +45,7 @@ function acknowledge({ ledger, journal, mine }: Scene, order: Placement, { resul
   }
 }
 
-/** Places an order with a key, and repeats the request until a response arrives. */
+/** Places an order with a key, and repeats the request until it gets a response without errors. */
 async function placeWithKey(scene: Scene): Promise<void> {
   const order = choosePlacement(scene, randomUUID());
   const { data } = await scene.client.graphql<Result>(placement(order));

@@ -6,7 +6,7 @@ import type { Journal } from './journal.ts';
 
 /** How long an honest caller waits for one response. */
 const PATIENCE_MS = 20_000;
-/** How long an honest caller repeats a request. */
+/** How long an honest caller keeps repeating a request. */
 const MAX_RETRY_MS = 90_000;
 const RETRY_MS = 150;
 const SHOWN_CHARACTERS = 300;
@@ -92,7 +92,7 @@ export class Client {
   }
 }
 
-/** Calls a function until it returns a result. */
+/** Calls a function until it returns a result. @throws Error after MAX_RETRY_MS */
 async function repeat<Result>(send: () => Promise<Result | undefined>): Promise<Result> {
   const deadline = performance.now() + MAX_RETRY_MS;
   while (performance.now() < deadline) {
@@ -100,7 +100,7 @@ async function repeat<Result>(send: () => Promise<Result | undefined>): Promise<
     if (result !== undefined) return result;
     await sleep(RETRY_MS);
   }
-  throw new Error(`An honest caller got no response in ${MAX_RETRY_MS} ms.`);
+  throw new Error(`An honest caller got no successful response in ${MAX_RETRY_MS} ms.`);
 }
 
 const shorten = (text: string): string =>

@@ -94,7 +94,7 @@ export function clusterFaults(replication: Replication): Faults {
   const { servers } = replication;
   let [primary] = servers;
   const replicas = (): ReplicatedServer[] => servers.filter((server) => server !== primary);
-  /** Loses the primary and promotes a replica; afterwards the old primary is a replica of the new one. */
+  /** Loses the primary and promotes a replica; at the end, the old primary becomes a replica of the new one. */
   const loseBy = (lose: 'kill' | 'stop' | 'freeze') => async (): Promise<Stop> => {
     const old = primary;
     const others = replicas();

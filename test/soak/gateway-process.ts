@@ -18,7 +18,7 @@ export class GatewayProcess {
   readonly #journal: Journal;
   readonly #supervised: Promise<void>;
   #program: Program;
-  /** How a program must exit after a signal. */
+  /** How each program that was sent a signal must exit. */
   readonly #expected = new Map<Program, number | NodeJS.Signals>();
   #isOver = false;
 
@@ -48,7 +48,7 @@ export class GatewayProcess {
     }
   }
 
-  /** Stops the gateway with a signal, which must take bounded time; the supervisor restarts the gateway. */
+  /** Stops the gateway with a signal; taking too long is a violation. The supervisor restarts the gateway. */
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     const program = this.#program;
     this.#expected.set(program, signal === 'SIGTERM' ? 0 : signal);
@@ -66,7 +66,7 @@ export class GatewayProcess {
     await this.#supervised;
   }
 
-  /** Waits until the gateway is ready, which must take bounded time. */
+  /** Waits until the gateway is ready; if that takes too long, it is a violation, and the gateway is killed. */
   async recover(): Promise<void> {
     let deadline = performance.now() + MAX_RECOVERY_MS;
     while (!(await isReady(this.url))) {

@@ -38,7 +38,7 @@ export class Journal {
     );
   }
 
-  /** Records a violation and prints it with the last messages of the gateway's log. */
+  /** Counts a violation; prints the first ones, with the last messages of the gateway's log. */
   violate(text: string): void {
     this.violations += 1;
     if (this.violations > MAX_SHOWN) return;

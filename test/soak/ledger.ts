@@ -23,7 +23,7 @@ export class Ledger {
   readonly orders = new Map<string, LedgerOrder>();
   /** Pets whose stock is changed only by orders, with their initial stock. */
   readonly stocked = new Map<string, number>();
-  /** How many orders without a key got no response. */
+  /** How many requests for an order without a key were not acknowledged: each may have placed its order. */
   unanswered = 0;
   readonly #journal: Journal;
 
@@ -78,7 +78,7 @@ export class Ledger {
     if (extra.length > this.unanswered) {
       const ids = extra.map(({ id }) => id).slice(0, 10);
       this.#journal.violate(
-        `${extra.length} orders (${ids.join(', ')} …) were not acknowledged, but only ${this.unanswered} requests without a key got no response.`,
+        `${extra.length} orders (${ids.join(', ')} …) were not acknowledged, but only ${this.unanswered} requests without a key failed.`,
       );
     }
   }

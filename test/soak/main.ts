@@ -23,7 +23,7 @@ const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '20' },
     database: { type: 'string', default: 'embedded' },
-    /** A part of the names of the faults to inject; all by default. */
+    /** Only faults whose names contain this text are injected; by default, all. */
     only: { type: 'string', default: '' },
   },
 });

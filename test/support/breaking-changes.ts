@@ -10,7 +10,7 @@ const ADDITIONS = new Set<string>([
   ChangeType.ObjectTypeInterfaceAdded,
 ]);
 
-/** Returns the paths in a released, printed GraphQL schema at which the current schema can break callers. */
+/** Returns the paths of the changes, from a released GraphQL schema to the current one, that can break callers. */
 export async function findGraphqlBreaks(released: string, current: string): Promise<string[]> {
   const changes = await diff(buildSchema(released), buildSchema(current));
   const paths = changes
@@ -25,7 +25,7 @@ export async function findGraphqlBreaks(released: string, current: string): Prom
   return [...new Set(paths)];
 }
 
-/** Returns an OpenAPI document without descriptions, examples and extensions. A property named `title` is kept. */
+/** Returns an OpenAPI document without texts, examples, deprecations and extensions. A property `title` is kept. */
 const withoutTexts = (document: object): unknown =>
   JSON.parse(
     JSON.stringify(document, (key, value) => {
@@ -34,6 +34,6 @@ const withoutTexts = (document: object): unknown =>
     }),
   );
 
-/** Returns `REST` if the current OpenAPI document differs from the released one in more than descriptions. */
+/** Returns `REST` if two OpenAPI documents differ in more than texts, examples, deprecations and extensions. */
 export const findRestChanges = (released: object, current: object): string[] =>
   isDeepStrictEqual(withoutTexts(released), withoutTexts(current)) ? [] : ['REST'];

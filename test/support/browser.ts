@@ -12,8 +12,8 @@ const CHROMIUM = '/usr/bin/chromium';
 export const hasChromium = existsSync(CHROMIUM);
 
 /**
- * Starts a browser that connects only to what its pages load. It caches on disk, as users' browsers do. Each page
- * starts with an empty local storage.
+ * Starts a browser that makes no connections of its own, only those of its pages. It caches on disk, as users' browsers
+ * do. Each page starts with an empty local storage.
  */
 export async function launchChromium(): Promise<BrowserContext> {
   const folder = await mkdtemp(join(tmpdir(), 'store-chromium-'));

@@ -29,7 +29,7 @@ declare module 'vitest' {
   }
 }
 
-// Set while `describeOnDatabases` runs tests. It is not injected here, because scripts import this file without Vitest.
+// Set while `describeOnDatabases` runs tests. inject() is not called here: scripts import this file without Vitest.
 let kind: DatabaseKind | undefined;
 
 /** Declares tests that run on each database of the current Vitest project. */

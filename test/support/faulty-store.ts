@@ -41,7 +41,7 @@ const TABLES = ['categories', 'pets', 'inventory_items', 'orders'] as const;
 
 /** A store that can be restored to its initial state. */
 export interface FilledStore {
-  /** Restores the rows and returns all rows that existed before. */
+  /** Restores the initial rows, and returns the rows that they replace. */
   readonly putBack: () => Promise<unknown>;
   /** Makes some rows refer to missing rows, as if an operator had deleted the referenced rows. */
   readonly removeRows: () => Promise<void>;

@@ -23,7 +23,7 @@ export async function countStreams({ url }: Target): Promise<number> {
   return sumOf(parseMetrics(await response.text()), 'streams_active');
 }
 
-/** Waits until no subscription of some gateways is open. */
+/** Waits until no subscription is open on any of the gateways. */
 export async function untilNoStreams(...targets: readonly Target[]): Promise<void> {
   for (const target of targets) {
     await expect.poll(() => countStreams(target), { interval: 10 }).toBe(0);

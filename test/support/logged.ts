@@ -29,7 +29,7 @@ export async function findLine({ entries }: Program, response: Response): Promis
   return entries.find(isLine) ?? { msg: '' };
 }
 
-/** Expects no data from callers or from the store in the log, whatever fails. The store must contain FAULTS. */
+/** Expects no data from callers or the store in the log, whatever fails. FAULTS must have been run on the store. */
 export async function expectNoDataLogged(program: Program): Promise<void> {
   const Authorization = `Bearer ${SECRET}`;
   const named = { name: `${SECRET} 1` };

@@ -89,7 +89,7 @@ interface Ingredients {
   isWild: boolean;
 }
 
-/** Valid operations: nearly all of them succeed. */
+/** For valid operations, nearly all of which succeed. */
 export const TAME: Ingredients = {
   texts: {
     after: CURSORS,
@@ -227,8 +227,8 @@ function variableOf(
     const declared = `${getNullableType(type).toString()}${mayBeNull ? '' : '!'}`;
     const isNeeded = !mayBeNull && !fallback;
     const leftOut = isNeeded ? value.json : undefined;
-    // A null condition is an error in Yoga's executor even on a fragment that is spread for the second time, where
-    // graphql-js no longer checks it.
+    // Never null for the `if` of @skip or @include: on the second spread of a fragment, Yoga's executor reports a null
+    // `if` as an error, but graphql-js doesn't check it again.
     const none = name === 'if' ? value.json : null;
     const json = { given: value.json, 'left out': leftOut, null: none }[state];
     return (draft) =>

@@ -12,7 +12,7 @@ export interface Outage {
   during<Result>(run: () => Promise<Result>, fails?: Fails): Promise<Result>;
 }
 
-/** Creates a database for a gateway. */
+/** Creates a database that a test can make fail. */
 export function createOutage(): Outage {
   let fails: Fails | undefined;
   const check = (isRead: boolean): void => {

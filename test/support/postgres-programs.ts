@@ -26,7 +26,7 @@ function findPostgres(): string {
 
 const idOfNobody = (flag: string): number => Number(execFileSync('id', [flag, 'nobody']));
 
-/** PostgreSQL does not run as root. If this process does, returns a user without rights. */
+/** PostgreSQL does not run as root. If this process does, returns an unprivileged user. */
 function findUser(): RunAs {
   if (process.getuid?.() !== 0) return {};
   return { uid: idOfNobody('-u'), gid: idOfNobody('-g') };
@@ -34,7 +34,7 @@ function findUser(): RunAs {
 
 /**
  * Returns the programs of PostgreSQL and the user that runs them, who then owns `folder`. If that
- * user cannot reach them, as in a clone below /root, they are copied into `folder`.
+ * user cannot reach the programs, as in a clone below /root, they are copied into `folder`.
  */
 export async function preparePrograms(folder: string): Promise<PostgresPrograms> {
   const runAs = findUser();

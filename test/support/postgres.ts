@@ -149,7 +149,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<O
 /** Runs SQL on a new connection and returns the rows of the last statement. */
 export async function runSql(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: url });
-  // If the server dies during the statement, the statement fails too, which is enough.
+  // The event can be ignored: if the server dies during the statement, the statement itself is rejected.
   client.on('error', () => {});
   await client.connect();
   try {

@@ -110,7 +110,7 @@ export class ReplicatedServer extends PostgresServer {
     await this.follow(primary);
   }
 
-  /** Stops the streaming to a standby, which keeps serving queries, until follow(). */
+  /** Stops streaming to a standby until follow(); the standby keeps serving queries. */
   async cutOff(): Promise<void> {
     await set(this.url, 'primary_conninfo', '');
     await until(
@@ -206,8 +206,8 @@ const SETTINGS = [
 ];
 
 /**
- * Starts a primary and two standbys for the caller alone. If `synchronous`, a transaction is acknowledged once the
- * primary and either standby have it, and never while neither streams.
+ * Starts a primary and two standbys for the caller alone. If `synchronous`, a transaction is acknowledged only once the
+ * primary and at least one standby have it.
  */
 export async function startReplication({ synchronous = false } = {}): Promise<Replication> {
   const folder = await mkdtemp(join(tmpdir(), 'store-replication-'));

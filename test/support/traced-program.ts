@@ -28,7 +28,7 @@ function functionsIn(part: unknown): Node[] {
   return /Function/.test(part.type) ? [part, ...inner] : inner;
 }
 
-/** Returns code in which each function first makes a call. */
+/** Returns the code with a call inserted at the start of each function. */
 function insertCalls(code: string, call: string): string {
   // vitest exports no other parser.
   // oxlint-disable-next-line typescript/no-deprecated

@@ -8,7 +8,7 @@ import { listsToForget, type Result, rowsToForget } from '../lists.ts';
 
 const list = relayStylePagination(['filter', 'orderBy']);
 
-// With `keyFields`, a query without an id fails, instead of caching a copy that is never updated.
+// With `keyFields`, a query that does not select an object's id fails, instead of caching a copy that is never updated.
 const typePolicies = {
   Query: { fields: { categories: list, pets: list, inventory: list, orders: list } },
   Category: { keyFields: ['id'], fields: { pets: list } },

@@ -43,7 +43,8 @@ export function createEnvironment(
 
 /**
  * The updater of each mutation and subscription: marks the whole store as stale after a write that may change lists.
- * `useSubscribeToInvalidationState` reloads data on screen; other data is reloaded when it is next shown.
+ * A page reloads its data in the callback of `useSubscribeToInvalidationState`; other data is reloaded when it is next
+ * shown.
  */
 export function forgetAfterWrites(store: RecordSourceSelectorProxy, data: unknown): void {
   const results: (Result | null)[] = Object.values(data ?? {});

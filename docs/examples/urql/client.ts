@@ -12,7 +12,7 @@ const fieldsOf = ({ __schema }: IntrospectionQuery, type: string): string[] =>
     each.kind === 'OBJECT' && each.name === type ? each.fields.map(({ name }) => name) : [],
   );
 
-/** Only objects of the store have ids. Graphcache stores an error or a list inside its parent. */
+/** Gives each type without an `id`, such as an error or a list, a null key: Graphcache then stores it in its parent. */
 const keysOf = ({ __schema }: IntrospectionQuery): Record<string, () => null> =>
   Object.fromEntries(
     __schema.types
@@ -22,7 +22,7 @@ const keysOf = ({ __schema }: IntrospectionQuery): Record<string, () => null> =>
 
 /** Creates a cache that appends the pages of a list, and evicts what a write has made stale. */
 function createCache(schema: IntrospectionQuery): Exchange {
-  // The objects whose lists were read, including Query, with their types: Graphcache cannot enumerate objects.
+  // The keys and types of the objects whose lists were read, including Query: Graphcache cannot enumerate its objects.
   const parents = new Map<string, string>();
   const readPages = relayPagination();
   const list: Resolver = (parent, args, cache, info) => {
@@ -65,8 +65,8 @@ function createCache(schema: IntrospectionQuery): Exchange {
 type Fields = Readonly<Record<string, { __typename?: string; message?: string } | null>>;
 
 /**
- * Moves errors whose types the schema lacks from the data to `error`: Graphcache never delivers a result
- * that contains such a type.
+ * Moves each error whose type is not in the schema from the data to `error`: Graphcache never delivers a result that
+ * contains such a type.
  */
 function moveLaterErrors({ __schema }: IntrospectionQuery): Exchange {
   const known = new Set(['Mutation', ...__schema.types.map(({ name }) => name)]);

@@ -189,7 +189,7 @@ describe('a gateway whose database address leads to another server after a failo
   });
 });
 
-/** Returns the names that many reads of the pet find. */
+/** Reads the pet many times, and returns the different names found. */
 async function namesOf(position?: string | null): Promise<Set<string>> {
   const reads = Array.from({ length: 40 }, () =>
     send(gateway, `{ pet(id: "${petId}") { name } }`, position),

@@ -37,8 +37,8 @@ const FAULTS = [
   'GatewayErrorsFast',
   'GatewayErrorsSlow',
 ];
-// Panels that may show only zero or less: all or no connections may be idle, replicas may have no lag, and the sunset
-// has passed.
+// Panels that may show only zero or less: nothing may wait for a connection, all or no connections may be idle,
+// replicas may have no lag, and the sunset has passed.
 const MAY_BE_ZERO = new Set([
   'Waiting for a connection',
   'Connections',
@@ -83,7 +83,7 @@ async function sendLoad(): Promise<void> {
   }
 }
 
-/** Returns the configuration of the repository, for this gateway and with shorter intervals. */
+/** Returns the repository's configuration of Prometheus, changed to scrape this gateway at shorter intervals. */
 const toConfiguration = (target: string): string =>
   readDeployed('prometheus/prometheus.yaml')
     .replaceAll(/(scrape|evaluation)_interval: 15s/g, '$1_interval: 1s')

@@ -30,7 +30,7 @@ let gateway: ReplicatedGateway;
 let patient: ReplicatedGateway;
 let petId: string;
 
-/** The description of a category is the name of the server that it is read from. */
+/** Makes the description of each category the name of the server that it is read from. */
 const TELL_SERVER = `
   alter table categories rename to kept_categories;
   create view categories as
