@@ -18,9 +18,9 @@ export interface Operation {
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   /** The name in logs, traces and metrics, at most 100 characters; undefined for an anonymous operation. */
   readonly name: string | undefined;
-  /** The result of usageOf; set by the first call of usageOf. */
+  /** The result of usageOf; set by the first call to usageOf. */
   usage?: Usage;
-  /** How the results of `estimate` are cached; set by the first call of `estimate`. */
+  /** How the results of `estimate` are cached; set by the first call to `estimate`. */
   estimates?: Estimates;
 }
 
