@@ -107,7 +107,7 @@ describe.each([
     expect(pet.data.pet.inventory.quantity).toBe(3);
   });
 
-  it('places only one order with an idempotency key if the first response is lost', async () => {
+  it('places only one order if it retries with the same idempotency key after a lost response', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     watched.loseNext();
     const { data } = await client.mutate(PLACE_ORDER, {

@@ -202,7 +202,7 @@ describe('Relay', () => {
     expect(ordersOf(petId)).toMatchObject([{ quantity: 2 }]);
   });
 
-  it('places only one order with an idempotency key if the first response is lost', async () => {
+  it('places only one order if it retries with the same idempotency key after a lost response', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     watched.loseNext();
     const input = { petId, quantity: 2 };

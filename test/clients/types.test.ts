@@ -126,7 +126,7 @@ describe.each(Object.keys(SET_UPS))('graphql-request with %s', (name) => {
     expect(await store.placeOrder({ ...order, petId: 'x' })).toBe('INVALID_INPUT');
   });
 
-  it('places only one order with an idempotency key if the first response is lost', async () => {
+  it('places only one order if it retries with the same idempotency key after a lost response', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     const watched = watchFetch();
     watched.loseNext();

@@ -36,7 +36,10 @@ function copyTree(): string {
   return folder;
 }
 
-/** Runs the tests that list.ts names for faults; returns the first that fails. @throws Error if a fault has no test */
+/**
+ * Runs the tests that list.ts names for the given faults; returns the first that fails.
+ * @throws Error if a file contains none of these tests
+ */
 async function runHinted(vitest: Vitest, tested: readonly Fault[]): Promise<string | undefined> {
   const names = tested.map(({ test: [, name] }) => name);
   vitest.setGlobalTestNamePattern(new RegExp(names.join('|')));

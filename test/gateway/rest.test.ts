@@ -59,7 +59,7 @@ describe('the deprecation of a REST route', () => {
     }
   });
 
-  it('links to existing pages, and gives their media type', async () => {
+  it('is announced with links to existing resources and their media types', async () => {
     const { headers } = await requestRaw(gateway, 'GET', '/pets/1');
     const links = [...(headers.get('link') ?? '').matchAll(/<([^>]+)>; rel="\S+"; type="(\S+)"/g)];
     expect(links).toHaveLength(4);

@@ -89,7 +89,7 @@ it('an order that arrives alone has its own statement', async () => {
   expect(countShared()).toBe(0);
 });
 
-it('concurrent orders sell no unit twice, and are stored as acknowledged', async () => {
+it('concurrent orders sell no unit twice, and exactly the acknowledged orders are stored', async () => {
   const arbitraryLine = record({
     pet: nat(2),
     quantity: nat(5).map((more) => more + 1),

@@ -74,7 +74,7 @@ describe('lookups and pages that are requested at the same time', () => {
     expect(gateway.statements).toHaveLength(1);
   });
 
-  it('return their rows even if the cursor of another page is invalid', async () => {
+  it('succeed even if the cursor of another page is invalid', async () => {
     const query = `query ($after: String) {
       categories(first: 2) { nodes { pets(first: 1, after: $after) { nodes { name } } } }
     }`;

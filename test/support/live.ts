@@ -165,7 +165,7 @@ export const createSocketClient = (
     retryAttempts: 0,
   });
 
-/** A WebSocket without a client: the test sends each message. */
+/** A WebSocket without the client of graphql-ws: the test sends each message itself. */
 export interface RawSocket {
   readonly socket: WebSocket;
   send(message: object | string): void;

@@ -17,7 +17,7 @@ export interface PoolUse {
 
 function watchPool(poolUse: () => PoolUse, registers: Registry[]): void {
   const help = {
-    max: 'Maximum number of connections to PostgreSQL.',
+    max: 'Maximum number of connections in the pool (POOL_SIZE).',
     total: 'Number of connections to PostgreSQL, in use or idle.',
     idle: 'Number of idle connections to PostgreSQL.',
     waiting: 'Number of statements and transactions waiting for a connection.',

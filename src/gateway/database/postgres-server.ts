@@ -195,7 +195,7 @@ export class PostgresServer implements TransactionRunner {
     const connection = new PooledConnection();
     this.#connections.set(client, connection);
     client.once('end', () => this.#connections.delete(client));
-    // If the connection fails between two statements, the next statement rejects.
+    // Ignored: if the connection fails between two statements, the next statement fails anyway.
     client.on('error', ignore);
     if (client instanceof Client) {
       const { stream } = client.connection;

@@ -105,7 +105,7 @@ export const listOrders: RestOperation = {
     differences: [
       'Ids are strings: "1".',
       'If shipDate is not set, it is null instead of omitted.',
-      'A page has at most 100 orders. To get the next page, pass the endCursor of this page in the argument after.',
+      'A page has at most 100 orders. To get the next page, pass the endCursor of this page as the argument "after".',
       'Orders can be filtered, for example by pet or by whether they are complete, and sorted by ship date.',
     ],
   },

@@ -103,7 +103,7 @@ describe('a POST', () => {
     }
   });
 
-  it('is logged with the cause of an internal error in a second line with the same request id', async () => {
+  it('that causes an internal error is logged with a second line, which has the cause and the same request id', async () => {
     const response = await post(program, { query: '{ orders { nodes { id } } }' });
     const line = await lineOf(response);
     expect(line['codes']).toEqual(['INTERNAL_SERVER_ERROR']);

@@ -341,8 +341,11 @@ it.each(['/pets/9', '/store/orders?limit=1000', '/store/orders?after=98000'])(
 
 describe.each([
   ['', ''],
-  [' without statistics', "delete from pg_statistic where starelid = 'changes'::regclass"],
-])('a page of changes%s', (_how, before) => {
+  [
+    ' if PostgreSQL has no statistics about the change log',
+    "delete from pg_statistic where starelid = 'changes'::regclass",
+  ],
+])('the query changes%s', (_how, before) => {
   beforeAll(async () => {
     if (before) await client.query(before);
   });

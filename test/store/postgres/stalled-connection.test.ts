@@ -53,7 +53,7 @@ async function expectWritten(): Promise<void> {
 
 describe('a transaction with a statement that gets no response in time', () => {
   it.each(['BEGIN', 'insert into idempotency_keys', 'insert into categories', 'COMMIT'])(
-    'does not include the next write: %s',
+    'does not include the next write if the statement is %s',
     async (statement) => {
       const send = hold(statement);
       const failed = await gateway.graphql(CREATE, { key: statement });
@@ -64,7 +64,7 @@ describe('a transaction with a statement that gets no response in time', () => {
     },
   );
 
-  it('does not include the next write: ROLLBACK', async () => {
+  it('does not include the next write if the statement is ROLLBACK', async () => {
     const send = hold('ROLLBACK');
     const order = `mutation { placeOrder(input: { petId: "1", quantity: 1 }, idempotencyKey: "none") {
       ... on Error { code } } }`;

@@ -61,5 +61,5 @@ async function update() {
 
 document.addEventListener('visibilitychange', () => void update());
 
-if (isRejected) report('Enter a token with the scope metrics in the field above.');
+if (isRejected) report('In the field above, enter a token that has the scope "metrics".');
 else void update();
