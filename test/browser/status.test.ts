@@ -164,7 +164,7 @@ describeInChromium((chromium) => {
       });
 
       it('asks for a token, and explains why a token is rejected', async () => {
-        await page.getByText('Enter a token with the scope metrics').waitFor();
+        await page.getByText('enter a token that has the scope "metrics"').waitFor();
         await sendToken('not a token');
         await page.getByPlaceholder('Not a valid token').waitFor();
         await sendToken('eyJhbGciOiJIUzI1NiJ9.e30.x');
@@ -189,7 +189,7 @@ describeInChromium((chromium) => {
         expect(await page.evaluate(KEPT)).toBe('');
         expect(page.url()).toBe(`${closed.url}/status`);
         await page.reload();
-        await page.getByText('Enter a token with the scope metrics').waitFor();
+        await page.getByText('enter a token that has the scope "metrics"').waitFor();
       });
     });
   });
