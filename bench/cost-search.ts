@@ -29,8 +29,8 @@ const KEPT = 25;
 const ROUND_MS = 40;
 const MAX_REPEATS = 60;
 const MIN_REPEATS = 6;
-// PostgreSQL plans a statement anew for each of its first five executions on a connection, and the gateway has several
-// connections.
+// On each connection, PostgreSQL makes a new plan for each of a statement's first five executions, and the gateway has
+// several connections.
 const WARM_UP = 60;
 const FIRST_WARM_UP = 3000;
 

@@ -27,7 +27,7 @@ export interface Streams {
   readonly endAll: () => void;
 }
 
-/** Creates what opens and ends the streams of the process. A stream ends at the latest when its caller's token expires. */
+/** Opens and ends the streams of the process. A stream ends at the latest when its caller's token expires. */
 export function createStreams({ limits }: Config, metrics: StreamMetrics): Streams {
   const controllers = new Set<AbortController>();
   const charge = createStreamBudget(limits);

@@ -58,6 +58,7 @@ export function reportServers(
     name: 'database_failovers_total',
     help: 'Number of times that another server became the primary.',
     registers,
+    // All workers count the same failovers.
     aggregator: 'max',
     collect() {
       this.reset();
