@@ -42,7 +42,7 @@ describeInChromium((chromium) => {
     await update();
   };
 
-  describe('the page /status', () => {
+  describe('the /status page', () => {
     beforeAll(async () => {
       const { gateway } = chromium;
       page = await chromium.openEmpty(gateway.url);

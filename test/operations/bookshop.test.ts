@@ -74,7 +74,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
       { variables: { after } },
     );
 
-  /** Executes a query until it is compiled, always expecting the same result; returns the SQL of the last execution. */
+  /** Repeats a query until it is compiled, always expecting the same result; returns the SQL of the last execution. */
   async function statementsOf(query: string): Promise<string[]> {
     const first = await data(query);
     expect(await data(query)).toEqual(first);
@@ -267,7 +267,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     },
   );
 
-  it('shows its title on the page /status, and exposes metrics', async () => {
+  it('shows its title on the /status page, and exposes metrics', async () => {
     expect(await page('/status')).toContain('<title>Status · Bookshop</title>');
     expect(await page('/metrics')).toContain('database_up 1');
   });

@@ -64,7 +64,7 @@ export class Client {
     return { data, failures };
   }
 
-  /** Requests JSON from REST until a successful response arrives. */
+  /** Requests JSON from a REST route until a successful response arrives. */
   async rest<Body>(path: string): Promise<Body> {
     return repeat(() => this.#try(path, undefined, (text) => JSON.parse(text) as Body));
   }

@@ -67,7 +67,7 @@ it('concurrent orders share statements, and each order has its own result', asyn
   expect([await stockOf(gateway, scarce), await stockOf(gateway, sold)]).toEqual([2, 100]);
 });
 
-it('concurrent orders for different pets share statements, and can take all units', async () => {
+it('concurrent orders for different pets share statements, and can use up the stock', async () => {
   const petIds = await Promise.all(
     Array.from({ length: 20 }, () => makePet(gateway, { stock: 2 })),
   );

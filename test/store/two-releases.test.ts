@@ -85,7 +85,7 @@ describe('on the database of a later release', () => {
     },
   );
 
-  it('a subscription returns all changes of known types and kinds, both those after its cursor and new ones', async () => {
+  it('a subscription returns all changes of known types and kinds, first those stored after its cursor, then new ones', async () => {
     const stream = await subscribe('categoryChanged(after: $after) { kind after { name } }', start);
     const names = async (count: number): Promise<unknown[]> => {
       const found = [];

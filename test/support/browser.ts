@@ -8,7 +8,7 @@ import { type BrowserContext, chromium, type Page } from 'playwright-core';
 
 const CHROMIUM = '/usr/bin/chromium';
 
-/** Whether Debian's package `chromium` is installed. */
+/** Whether Debian's `chromium` package is installed. */
 export const hasChromium = existsSync(CHROMIUM);
 
 /**

@@ -39,7 +39,7 @@ const FIRST_WRITES = [
   'updateInventory(petId: "5", input: { quantity: 5 }, expectedQuantity: 4)',
   'adjustInventory(petId: "1", by: 2)',
 ];
-// The first order is completed, and others are cancelled. The rows that the first order refers to stay in use.
+// The first order is completed, and the others are cancelled. The rows that the first order refers to stay in use.
 const LATER_WRITES = ['1', '2', '3', '99'].flatMap((id) => [
   `updateCategory(id: "${id}", input: { name: "Hounds" })`,
   `updateCategory(id: "${id}", input: { name: "Hounds", description: null })`,

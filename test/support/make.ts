@@ -61,7 +61,7 @@ interface OrderOptions {
   complete?: boolean;
 }
 
-/** Places an order for a pet that has the units in stock, and returns the id of the order. */
+/** Places an order for a pet that has enough units in stock, and returns the id of the order. */
 export async function makeOrder(
   gateway: Gateway,
   petId: string,

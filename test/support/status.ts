@@ -1,6 +1,6 @@
 import { vi } from 'vitest';
 
-/** What the page /status shows: figures from /metrics, and facts from the page itself. */
+/** What the /status page shows: figures from /metrics, and facts from the page itself. */
 export interface Status {
   readonly version: string;
   readonly node: string;
@@ -26,7 +26,7 @@ type ToStatus = (metrics: string, facts: unknown) => Status;
 
 const SCRIPT = new URL('../../src/gateway/pages/browser/status-metrics.js', import.meta.url);
 
-/** Returns what the page /status shows. */
+/** Returns what the /status page shows. */
 export async function readStatus({ url }: { url: string }): Promise<Status> {
   const { toStatus } = (await import(SCRIPT.href)) as { toStatus: ToStatus };
   const page = await (await fetch(`${url}/status`)).text();

@@ -8,7 +8,7 @@ const LATEST = 'infinity';
 const EARLIEST = '-infinity';
 const INFINITE = /^-?infinity$/;
 
-/** A time that keeps its text, so that it need not be formatted, which takes longer than parsing. */
+/** A Date that keeps the text from which it was parsed. Returning this text is faster than formatting the Date. */
 class StoredDate extends Date {
   readonly #text: string;
 

@@ -52,7 +52,7 @@ function isAmongValues({ column, kind }: Field, values: readonly unknown[]): Sql
 /**
  * Matches rows with one of several values; an empty list matches nothing. The field contains an enum value, a Boolean
  * or an id, such as the id of another row. If many rows share each of several values, no index provides the list's
- * order. So PostgreSQL plans for each list of values, to decide whether to sort the rows.
+ * order. PostgreSQL therefore plans the statement for the given values, and decides whether to sort the rows.
  */
 export function oneOf(field: Field, requirement: Requirement): Condition {
   const { kind, isUnique } = field;
@@ -165,7 +165,7 @@ export const max = bound('<=', (recorded, limit) => recorded <= limit);
  * any other range does not match rows with a missing or infinite value.
  *
  * Each bound is compared twice: with the sort key, which is indexed, and with the column. PostgreSQL multiplies the
- * estimated fractions of matching rows, so it reads a short range by the index, even if rows are sorted by id. With a
+ * selectivities of both comparisons, so it expects few rows and uses the index, even if rows are sorted by id. With a
  * single comparison, it would expect the rows of a day to be spread over all ids, and read all older rows before the
  * first match.
  */

@@ -42,7 +42,7 @@ afterAll(async () => {
   await first.close();
 });
 
-describe('the page /status', () => {
+describe('the /status page', () => {
   it('shows the version, the start time and the database', () => {
     expect(status).toMatchObject({
       version: VERSION,

@@ -74,7 +74,7 @@ afterEach(async () => {
 
 /** Fails over like Patroni, whether or not the former primary notices. */
 async function promote(): Promise<void> {
-  // In this order, because the follower must not have received more than the promoted replica.
+  // The follower is cut off first, because it must not have received more than the promoted replica.
   await follower.cutOff();
   await promoted.cutOff();
   await promoted.promote();

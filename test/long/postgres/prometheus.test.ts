@@ -152,7 +152,7 @@ async function largest(expr: string): Promise<number | undefined> {
   return values.length > 0 ? Math.max(...values) : undefined;
 }
 
-describe.skipIf(!hasPrometheus)("Prometheus (needs Debian's package `prometheus`)", () => {
+describe.skipIf(!hasPrometheus)("Prometheus (needs Debian's `prometheus` package)", () => {
   beforeAll(async () => {
     replication = await startReplication();
     const [primary, replica] = replication.servers;
@@ -220,7 +220,7 @@ describe.skipIf(!hasPrometheus)("Prometheus (needs Debian's package `prometheus`
   });
 });
 
-describe.skipIf(!hasPrometheus)("promtool (needs Debian's package `prometheus`)", () => {
+describe.skipIf(!hasPrometheus)("promtool (needs Debian's `prometheus` package)", () => {
   it.each([
     ['accepts prometheus.yaml', ['check', 'config', '--syntax-only', 'prometheus.yaml']],
     ['accepts rules.yaml', ['check', 'rules', 'rules.yaml']],

@@ -357,7 +357,7 @@ describe('a replica that fails', () => {
     await readers.stop();
   });
 
-  it('has the rest of a response to GET /store/orders served by another server', async () => {
+  it('is replaced by another server for the rest of a response to GET /store/orders', async () => {
     const [{ count } = {}] = await runSql(
       url,
       `insert into orders (pet_id, quantity) select ${petId}, 1 from generate_series(1, 50000);

@@ -75,7 +75,7 @@ async function restartAll(): Promise<void> {
   }
 }
 
-describe.skipIf(!hasNginx)("deploy/nginx.conf (needs Debian's package nginx-light)", () => {
+describe.skipIf(!hasNginx)("deploy/nginx.conf (needs Debian's nginx-light package)", () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'store-nginx-'));
     // Started by root, nginx writes as another user.

@@ -67,7 +67,7 @@ describe('a gateway with WORKERS=2', { timeout: 120_000 }, () => {
     }
   });
 
-  it("shows the sums of both workers' metrics on the page /status", async () => {
+  it("shows the sums of both workers' metrics on the /status page", async () => {
     const headers = { connection: 'close', 'user-agent': 'till/1' };
     const total = (await readStatus(program)).requests.total + 20;
     for (let count = 0; count < 20; count += 1) await fetch(`${program.url}/pets/1`, { headers });

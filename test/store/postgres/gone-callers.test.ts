@@ -115,7 +115,7 @@ async function changeWithLock(): Promise<void> {
   await client.end();
 }
 
-/** Executes a query until it is compiled. */
+/** Repeats a query until it is compiled. */
 async function compile(query: string): Promise<void> {
   for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
     await gateway.data(query);

@@ -36,7 +36,7 @@ function compare(replica: ServerState, primary: ServerState, last: Seen | undefi
  *     behind such a primary, but advancing   yes
  *   anything else                            unchanged; initially no
  *
- * A replica reports its timeline only to roles with pg_read_all_stats, and only while it is receiving log.
+ * A replica reports its timeline only to roles with pg_read_all_stats, and only while it is receiving WAL.
  * Observations from before a restart or a promotion do not count.
  */
 export class Followers {
