@@ -24,7 +24,7 @@ export { insertLines, linesOf, rowsOfLines } from './tables/lines.ts';
 export { createRepository } from './tables/repository.ts';
 export { createTables } from './tables/stored-table.ts';
 
-// The types that a store passes to the gateway or receives from it.
+// The types of the values that a store passes to the gateway or receives from it.
 export type { Context } from './context.ts';
 export type { Resource, RestOperation, Store } from './store.ts';
 

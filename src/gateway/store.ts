@@ -75,7 +75,7 @@ export interface Store {
   readonly changedTypes: ReadonlyMap<string, Table<never>>;
   /** The store's error codes, besides the gateway's. */
   readonly errorCodes: ErrorCodes;
-  /** Adds samples to a new database, in a transaction (see SAMPLE_STORE). */
+  /** Adds the sample data to a new database, in a transaction (see SAMPLE_STORE). */
   readonly fillSample: (session: Session) => Promise<void>;
   readonly rest: {
     /** The routes, with their documentation and their lifecycles. */

@@ -61,7 +61,10 @@ const CARTS: Fault[] = [
     file: 'src/store/order/place-orders.ts',
     text: 'sum(quantity) over (partition by pet_id order by index) as needed',
     replacement: 'quantity as needed',
-    test: ['test/store/both/place-orders.test.ts', 'takes the units of each entry'],
+    test: [
+      'test/store/both/place-orders.test.ts',
+      'takes the ordered units from the stock of each pet',
+    ],
   },
   {
     name: 'a rejected cart places the orders for its other pets',
@@ -75,7 +78,10 @@ const CARTS: Fault[] = [
     file: 'src/store/order/place-orders.ts',
     text: 'row_number() over (order by id) - 1',
     replacement: 'row_number() over (order by id desc) - 1',
-    test: ['test/store/both/place-orders.test.ts', 'takes the units of each entry'],
+    test: [
+      'test/store/both/place-orders.test.ts',
+      'takes the ordered units from the stock of each pet',
+    ],
   },
 ];
 

@@ -106,7 +106,7 @@ describe('an asset that is built on first request', () => {
 });
 
 describe('a large file', () => {
-  it('takes less than 250 MB of memory while a hundred slow clients load it', async () => {
+  it('uses less than 250 MB of memory while a hundred slow clients load it', async () => {
     const path = '/assets/graphiql/graphiql.js';
     await (await gateway.rest(path)).arrayBuffer();
     const before = process.memoryUsage.rss();

@@ -95,7 +95,7 @@ const MUTATIONS: [name: string, scope: string, args: string, code: string][] = [
 ];
 const SCOPES = ['read', ...new Set(MUTATIONS.map(([, scope]) => scope)), 'metrics'];
 
-it('docs/access.md lists all scopes, and the mutations of each', () => {
+it('docs/access.md lists all scopes, and the mutations that each scope allows', () => {
   const page = readFileSync('docs/access.md', 'utf8');
   const rows = [...page.matchAll(/^\| `([\w:]+)` +\| (.*) \|$/gm)];
   expect(rows.map(([, scope]) => scope)).toEqual(SCOPES);

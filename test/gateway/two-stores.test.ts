@@ -49,7 +49,7 @@ describe('a string field of a second store', () => {
     expect(printSchema(bookshop.schema)).toContain('summary: String @cost(weight: "8")');
   });
 
-  it('keeps the store from starting if it has no column with a maximum length', () => {
+  it('prevents its store from starting if its column has no maximum length', () => {
     const schema = buildSchema('type Query { motto: String }');
     expect(() => limitTexts(schema, TABLES)).toThrow('Query.motto needs a column with a length');
   });

@@ -186,7 +186,7 @@ describe('the stock of several pets', () => {
     expect(await stockOf(gateway, first)).toBe(5);
   });
 
-  it('is not set if one entry expects a different stock', async () => {
+  it('is not set if one entry expects a different quantity', async () => {
     const first = await makePet(gateway, { stock: 5 });
     const petId = await makePet(gateway, { stock: 5 });
     const lines = [

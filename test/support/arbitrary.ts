@@ -11,7 +11,7 @@ const WORDS =
 const character = nat(0x10ffff).map((code) => String.fromCodePoint(code));
 const word = oneof(constantFrom(...WORDS), string({ unit: character, maxLength: 3 }));
 
-/** Bodies of a POST whose document is any sequence of words. */
+/** POST bodies whose document is any sequence of words. */
 export const arbitraryDocuments = array(word, { maxLength: 40 }).map((words) =>
   JSON.stringify({ query: words.join(' ') }),
 );
@@ -22,7 +22,7 @@ const QUERY =
 const MAX_CHARACTERS = 1000;
 const hostile = HOSTILE_VALUES.filter((text) => text.length < MAX_CHARACTERS);
 
-/** Bodies of a POST with any variables for one valid query. */
+/** POST bodies with any variables for one valid query. */
 export const arbitraryVariables = dictionary(
   constantFrom('a', 'b', 'c', 'd', 'e', '__proto__'),
   oneof(json(), constantFrom(...hostile)),

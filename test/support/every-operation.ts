@@ -79,7 +79,7 @@ function namesOf(schema: GraphQLSchema): string[] {
   ];
 }
 
-/** Generates queries, always the same ones because of the seed. Together, they use every filter and order. */
+/** Generates the same queries each time, from a fixed seed. Together, they use every filter and order. */
 const queriesOn = (schema: GraphQLSchema) =>
   sample(operationsOn(schema, OperationTypeNode.QUERY, 4, TAME), { numRuns: 300, seed: 1 });
 

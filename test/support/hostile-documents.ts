@@ -164,7 +164,7 @@ const WITH_MORE = [
   { extensions: { persistedQuery: '__proto__' } },
 ].map((more) => ({ ...more, query }));
 
-/** Bodies of a POST with a document. */
+/** POST bodies with a document. */
 export const HOSTILE_DOCUMENTS: readonly string[] = [
   ...DOCUMENTS.map((document) => JSON.stringify({ query: document })),
   ...WITH_MORE.map((params) => JSON.stringify(params)),

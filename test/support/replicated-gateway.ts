@@ -61,8 +61,8 @@ export async function send(
   };
 }
 
-// The gateway gives up on a statement one second after STATEMENT_TIMEOUT_MS, on an unresponsive server after two seconds,
-// and on a new connection to an unresponsive server after five seconds.
+// The gateway gives up on a statement one second after STATEMENT_TIMEOUT_MS. It stops using a server that has not responded
+// for two seconds, and stops waiting for a new connection after five seconds.
 const MAX_MS = 8000;
 
 /** Callers that continue until they are stopped. */

@@ -110,7 +110,7 @@ export class ReplicatedServer extends PostgresServer {
     await this.follow(primary);
   }
 
-  /** Stops streaming to a standby until follow(); the standby keeps serving queries. */
+  /** Stops streaming to a standby until follow() is called. Meanwhile, the standby keeps serving queries. */
   async cutOff(): Promise<void> {
     await set(this.url, 'primary_conninfo', '');
     await until(

@@ -98,7 +98,7 @@ function toManifest(
 const manifestsOf = perObject((_schema: GraphQLSchema) => new WeakMap<Bounds, Manifest>());
 
 /**
- * Reads the file of trusted documents, once for each schema and configuration.
+ * Reads the manifest of trusted documents, once for each schema and configuration.
  * @throws ConfigError if the file can't be read or is not a manifest, or if its documents cannot be used
  */
 export function readManifest(file: string, schema: GraphQLSchema, bounds: Bounds): Manifest {

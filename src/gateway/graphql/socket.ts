@@ -5,7 +5,7 @@ import { GatewayError } from '../contract/gateway-error.ts';
 // Common proxies close a connection after a minute without data.
 const PING_MS = 12_000;
 const MAX_UNSENT_BYTES = 2 ** 20;
-// The limit of RFC 6455 §5.5.
+// The limit set by RFC 6455 §5.5.
 const MAX_REASON_BYTES = 123;
 
 /** Sends a message. Resolves once it is sent, or can no longer be sent. */

@@ -36,7 +36,7 @@ const keyArgument = (builder: Builder) =>
   builder.args((t) => ({ idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }) }));
 
 /**
- * Returns the options of a query field that looks up a row by its id. In a store of books, `t.field(fields.row)` is
+ * Returns the options of a query field that looks up a row by its id. In a bookshop, `t.field(fields.row)` is
  *
  *     t.field({
  *       type: Book,

@@ -18,8 +18,8 @@ export interface DataSource {
 
 /**
  * The options of loaders that all requests share. A batch contains the keys that all requests load in the same tick.
- * Under load, many requests share a statement; on an idle server, no request waits for others. Nothing is cached, so
- * nothing is stale: a statement starts after every request that shares it.
+ * Under load, many requests share a statement; on an idle server, no request waits for others. Nothing is cached,
+ * and a statement starts after every request that shares it, so nothing is stale.
  */
 export const SHARED = {
   cache: false,

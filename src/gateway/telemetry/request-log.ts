@@ -26,7 +26,7 @@ export interface RequestEnd {
   /** The path template of the route, because the path and the query may contain values. */
   readonly route: string;
   readonly status: number | 'aborted';
-  /** The milliseconds from the request's headers, or its message on a WebSocket, to the end of the response. */
+  /** The time in milliseconds from receiving the headers, or the message on a WebSocket, to the end of the response. */
   readonly ms: number;
   readonly level: 'info' | 'debug';
 }

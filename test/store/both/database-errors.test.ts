@@ -166,7 +166,7 @@ describeOnGateways(() => {
     beforeAll(async () => {
       categoryId = await makeCategory(gateway);
       petId = await makePet(gateway, { categoryId, stock: 1000 });
-      // Writes fail with the SQLSTATE in the comment on the table categories, if it has one.
+      // Writes fail with the SQLSTATE that is stored as the comment on the table `categories`, if there is such a comment.
       await run(`create function fail() returns trigger language plpgsql as $$
       declare state text := obj_description('categories'::regclass);
       begin

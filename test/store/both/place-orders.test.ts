@@ -23,7 +23,7 @@ const ordersOf = async (petId: string): Promise<number> =>
 
 describeOnGateways(() => {
   describe('placing several orders', () => {
-    it('takes the units of each entry, and returns the orders in input order', async () => {
+    it('takes the ordered units from the stock of each pet, and returns the orders in input order', async () => {
       const first = await makePet(gateway, { name: 'Ada', stock: 5 });
       const second = await makePet(gateway, { name: 'Bo', stock: 5 });
       const input = [

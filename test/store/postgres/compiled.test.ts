@@ -25,7 +25,7 @@ const onOneLine = (sql: string): string =>
 it("a query is compiled to the statement shown in the compiler's comment", async () => {
   const source = readFileSync('src/gateway/graphql/statement/compile.ts', 'utf8');
   const [, query = '', indented = ''] =
-    /In a store of books, this statement executes\n \* `(.*)` for .*\n \*\n((?: \* {5}.*\n)+)/.exec(
+    /In a bookshop, this statement executes\n \* `(.*)` for .*\n \*\n((?: \* {5}.*\n)+)/.exec(
       source,
     ) ?? [];
   const gateway = await startGateway({}, openCopyOnPostgres);

@@ -34,8 +34,8 @@ export type PreparedQuery =
   | { readonly statement?: undefined; readonly json: string };
 
 /**
- * A query that is compiled to SQL. In a store of books, this statement executes
- * `{ book(id: 1) { title author { name } } }` for up to eight requests of the same tick:
+ * A query that is compiled to SQL. In a bookshop, this statement executes
+ * `{ book(id: 1) { title author { name } } }` for up to eight requests in the same tick:
  *
  *     select request.number::integer as number,
  *       '{"book":' || coalesce(
