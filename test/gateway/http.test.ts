@@ -257,9 +257,11 @@ describe('a request body that does not arrive in time', () => {
   });
   afterAll(() => hasty.close());
 
-  it('is rejected with status 408', async () => {
-    const { status, body } = await sendRaw(hasty, INCOMPLETE, { wait: true });
+  it('is rejected with status 408 and the id of the request', async () => {
+    const bytes = INCOMPLETE.replace('\r\n\r\n', '\r\nX-Request-Id: slow-1\r\n\r\n');
+    const { status, headers, body } = await sendRaw(hasty, bytes, { wait: true });
     expect(status).toBe(408);
+    expect(headers.get('x-request-id')).toBe('slow-1');
     expect(JSON.parse(body)).toMatchObject({ code: 'REQUEST_TIMEOUT', status: 408 });
   });
 

@@ -14,9 +14,8 @@ const ERROR_CODES: Record<string, ErrorCode> = {
 };
 
 /** Writes an error response to data for which node:http emits no `request` event. */
-function writeError(error: GatewayError, socket: Duplex, log: Log): void {
+function writeError(error: GatewayError, socket: Duplex, requestId: string, log: Log): void {
   if (!socket.writable) return void socket.destroy();
-  const requestId = randomUUID();
   log.info({ requestId, status: error.status, codes: [error.code] }, 'A request was rejected.');
   const body = JSON.stringify(error);
   const headers = {
@@ -43,6 +42,12 @@ function writeError(error: GatewayError, socket: Duplex, log: Log): void {
 const canWriteError = (last?: ServerResponse): boolean =>
   !last || (last.req.complete ? last.writableFinished : last.socket !== null && !last.headersSent);
 
+/** Returns the id of the last request if the error is the response to it, or else a new id. */
+function requestIdFor(last?: ServerResponse): string {
+  const id = last && !last.req.complete ? last.getHeader('X-Request-Id') : undefined;
+  return typeof id === 'string' ? id : randomUUID();
+}
+
 /** Handles data for which node:http emits no `request` event. */
 export type ClientErrors = ReturnType<typeof createClientErrors>;
 
@@ -57,7 +62,8 @@ export const createClientErrors = ({ lastOf }: Turns, log: Log) => ({
     const code = 'code' in error ? String(error.code) : '';
     const rejection =
       error instanceof GatewayError ? error : new GatewayError(ERROR_CODES[code] ?? 'BAD_REQUEST');
-    if (code !== 'ECONNRESET' && canWriteError(lastOf(socket))) writeError(rejection, socket, log);
-    else socket.destroy();
+    const last = lastOf(socket);
+    if (code === 'ECONNRESET' || !canWriteError(last)) return void socket.destroy();
+    writeError(rejection, socket, requestIdFor(last), log);
   },
 });
