@@ -364,6 +364,19 @@ describe('the metrics of GraphQL operations', () => {
     expect(await valuesOf(`${COST}_sum`, 'result')).toMatchObject({ rejected: requested });
     await expectValues({ '': allowed }, `${COST}_limit`);
   });
+
+  it('count a mutation that is rejected for the size of its response as rejected', async () => {
+    const own = await startGateway({ MAX_RESPONSE_BYTES: '10000' }, openThatOf(first));
+    const { errors } = await own.graphql(
+      'mutation { updateCategory(id: 1, input: {}) { ... on Category { description } } }',
+    );
+    expect(errors).toMatchObject([{ extensions: { code: 'RESPONSE_TOO_LARGE' } }]);
+    const count = async (name: string): Promise<number> =>
+      sumOf(await readMetrics(own), `${COST}_count`, { result: name });
+    await expect.poll(() => count('rejected')).toBe(1);
+    expect(await count('executed')).toBe(0);
+    await own.close();
+  });
 });
 
 describe('the metrics of a gateway', () => {

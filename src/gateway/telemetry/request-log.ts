@@ -13,6 +13,8 @@ export interface RequestLog {
   operationType?: 'query' | 'mutation' | 'subscription';
   /** The estimated cost of the GraphQL operation. */
   cost?: number;
+  /** Whether the GraphQL operation was rejected for its estimated cost or response size, before its execution. */
+  isRejected?: boolean;
   /** Whether AUTH=jwt is set and the caller sent no token. */
   isAnonymous?: boolean;
   /** Whether the response is a stream of results. */

@@ -131,8 +131,8 @@ function createOperationMetrics(registers: Registry[]) {
   const costs = new Histogram({
     name: 'graphql_operation_cost',
     help:
-      'Estimated cost of each GraphQL operation that was executed, or rejected because of its ' +
-      'cost.',
+      'Estimated cost of each GraphQL operation that was executed, or rejected for its cost or the ' +
+      'size of its response before it was executed.',
     labelNames: ['result'],
     buckets: COST_BUCKETS,
     registers,
@@ -151,13 +151,13 @@ function createOperationMetrics(registers: Registry[]) {
     /** Always reports this name unchanged, however many other names there are. */
     trustName: (name: string): void => void trusted.add(name),
     /**
-     * Records the cost of an operation and, unless it was rejected for its cost, its duration. Ignores operations whose
-     * cost was never estimated, because they were invalid or not permitted.
+     * Records the cost of an operation and, unless it was rejected before its execution, its duration. Ignores operations
+     * whose cost was never estimated, because they were invalid or not permitted.
      */
     observeOperation: (requestLog: RequestLog, seconds: number): void => {
-      const { cost, codes, operationType = '' } = requestLog;
+      const { cost, isRejected, operationType = '' } = requestLog;
       if (cost === undefined) return;
-      if (codes?.has('QUERY_TOO_COSTLY')) return costs.observe({ result: 'rejected' }, cost);
+      if (isRejected) return costs.observe({ result: 'rejected' }, cost);
       costs.observe({ result: 'executed' }, cost);
       const labels = { operation_name: nameOf(requestLog), operation_type: operationType };
       durations.observe(labels, seconds);

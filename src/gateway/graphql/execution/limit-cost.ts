@@ -31,23 +31,30 @@ const rejection = (error: GatewayError, call: Call, limits: Limits): ExecutionRe
   withCost({ errors: [toExecutionError(error)] }, call, limits);
 
 /**
- * Rejects an operation that is too costly. A mutation or subscription is also rejected if its response could be too
- * large; a query is not, because limitResponse measures its response.
+ * Returns the reason to reject an operation before its execution; undefined if there is none. A query whose response
+ * could be too large is not rejected, because limitResponse measures its response.
  */
+function findError(call: Call, limits: Limits): GatewayError | undefined {
+  const { operation, estimate } = call;
+  const allowed = allowedFor(call, limits);
+  if (estimate.cost > allowed) return tooCostly(estimate.cost, allowed);
+  const { maxResponseBytes } = limits;
+  return estimate.bytes > maxResponseBytes && operation.node.operation !== QUERY
+    ? responseTooLarge(maxResponseBytes)
+    : undefined;
+}
+
+/** Rejects an operation that is too costly, and a mutation or subscription whose response could be too large. */
 export const rejectCostly =
   (limits: Limits): Check =>
   (next) =>
   (call) => {
-    const { operation, estimate, context } = call;
-    const { requestLog, caller } = context;
-    requestLog.cost = estimate.cost;
+    const { requestLog, caller } = call.context;
+    const error = findError(call, limits);
+    requestLog.cost = call.estimate.cost;
+    requestLog.isRejected = error !== undefined;
     requestLog.isAnonymous = caller.isAnonymous ?? false;
-    const allowed = allowedFor(call, limits);
-    if (estimate.cost > allowed) return rejection(tooCostly(estimate.cost, allowed), call, limits);
-    const { maxResponseBytes } = limits;
-    return estimate.bytes > maxResponseBytes && operation.node.operation !== QUERY
-      ? rejection(responseTooLarge(maxResponseBytes), call, limits)
-      : next(call);
+    return error ? rejection(error, call, limits) : next(call);
   };
 
 /**
