@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
-import { requestRaw } from '../support/raw.ts';
+import { CAN_IGNORE_UPGRADE, requestRaw } from '../support/raw.ts';
 import { AUTH_BY_SECRET } from '../support/tokens.ts';
 
 const SITE = 'https://shop.example';
@@ -181,6 +181,9 @@ describe('a request with exactly 1,000 headers', () => {
   ])('is accepted: %s', async (_what, headers) => {
     const first = `GET ${ASK} HTTP/1.1\r\nHost: localhost\r\n${headers}`;
     const bytes = `${first}${fill(1001 - linesOf(first))}\r\n`;
-    expect(statusesOf(await receiveAll(gateway, bytes, LAST))).toEqual([200, 200]);
+    // If Node.js ignores the Upgrade, the connection closes after the response.
+    const closes = headers !== '' && CAN_IGNORE_UPGRADE;
+    const statuses = statusesOf(await receiveAll(gateway, bytes, LAST));
+    expect(statuses).toEqual(closes ? [200] : [200, 200]);
   });
 });

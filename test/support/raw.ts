@@ -10,6 +10,12 @@ export interface RawAnswer {
   body: string;
 }
 
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+
+/** Whether this version of Node.js can ignore an Upgrade: 22.21 and later, except for 23.0 to 24.8. */
+export const CAN_IGNORE_UPGRADE =
+  major === 22 ? minor >= 21 : major > 24 || (major === 24 && minor >= 9);
+
 // Long enough for a busy machine; only a server that neither responds nor closes takes that long.
 const MAX_WAIT_MS = 10_000;
 
