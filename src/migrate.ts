@@ -1,10 +1,33 @@
 #!/usr/bin/env node
+import { existsSync } from 'node:fs';
+
+import { type Config, ConfigError } from './gateway/config/config.ts';
+import { copyStore } from './gateway/database/copy-store.ts';
 import { openDatabase } from './gateway/database/open-database.ts';
 import { run } from './gateway/server/run.ts';
 import { MIGRATIONS } from './store/migrations.ts';
 
-await run(async (config, log) => {
-  const db = await openDatabase(MIGRATIONS, { ...config, migrate: true }, log);
+const COPY = '--copy-embedded';
+
+/** Whether to copy the embedded database. @throws ConfigError if there is no database to copy, or none to copy it to */
+function readOptions({ databaseUrl, dataDir }: Config): boolean {
+  const options = process.argv.slice(2);
+  if (options.length === 0) return false;
+  if (options.join(' ') !== COPY) throw new ConfigError(`The only option is ${COPY}.`);
+  if (!databaseUrl) throw new ConfigError(`${COPY} needs DATABASE_URL.`);
+  if (!existsSync(dataDir)) throw new ConfigError(`${COPY} needs DATA_DIR: no folder ${dataDir}.`);
+  return true;
+}
+
+await run(async (settings, log) => {
+  const copies = readOptions(settings);
+  const config = { ...settings, migrate: true };
+  const db = await openDatabase(MIGRATIONS, config, log);
+  if (copies) {
+    const embedded = await openDatabase(MIGRATIONS, { ...config, databaseUrl: undefined }, log);
+    await copyStore(embedded, db, log);
+    await embedded.close();
+  }
   log.info(`The database is up to date: ${db.description}`);
   await db.close();
 });

@@ -58,6 +58,7 @@ const toEntry = (line: string): LogEntry | undefined =>
 const PROGRAMS = {
   main: ['dist/main.js'],
   migrate: ['dist/migrate.js'],
+  copy: ['dist/migrate.js', '--copy-embedded'],
   bookshop: ['--import', 'tsx', 'test/gateway/bookshop/main.ts'],
 };
 

@@ -1,0 +1,107 @@
+import sql, { raw } from 'sql-template-tag';
+
+import { ConfigError } from '../config/config.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Database } from './database.ts';
+import { onlyRow, type Session } from './session.ts';
+
+// How many rows one statement copies. A stored result of a write can be 200 kB long.
+const BATCH = 100;
+
+interface Table {
+  readonly name: string;
+  /** The columns that are stored, separated by commas. */
+  readonly columns: string;
+  /** The other tables that its foreign keys refer to. */
+  readonly parents: readonly string[];
+  /** The sequences of its columns. */
+  readonly sequences: readonly string[];
+}
+
+/** Returns the tables to copy. Each database has its own migrations and its own change log, so these are left out. */
+const readTables = (session: Session): Promise<Table[]> =>
+  session.query<Table>(sql`
+    select oid::regclass::text as name, stored.*, array_to_json(array(
+      select confrelid::regclass::text from pg_constraint
+      where contype = 'f' and conrelid = pg_class.oid and confrelid <> pg_class.oid
+    )) as parents
+    from pg_class cross join lateral (
+      select string_agg(quote_ident(attname), ', ') as columns,
+        coalesce(json_agg(sequence) filter (where sequence is not null), '[]') as sequences
+      from pg_attribute cross join lateral (
+        select pg_get_serial_sequence(oid::regclass::text, attname)::regclass::text as sequence
+      ) as own
+      where attrelid = pg_class.oid and attnum > 0 and attgenerated = '' and not attisdropped
+    ) as stored
+    where relkind = 'r' and relnamespace = current_schema()::regnamespace
+      and relname not in ('_prisma_migrations', 'changes')
+    order by name`);
+
+/** Sorts tables so that each comes after its parents. @throws Error if tables refer to each other in a circle */
+function sortByParents(tables: readonly Table[]): Table[] {
+  const sorted = new Map<string, Table>();
+  while (sorted.size < tables.length) {
+    const next = tables.find(
+      ({ name, parents }) => !sorted.has(name) && parents.every((parent) => sorted.has(parent)),
+    );
+    if (!next) throw new Error('Tables that refer to each other in a circle cannot be copied.');
+    sorted.set(next.name, next);
+  }
+  return [...sorted.values()];
+}
+
+/** Copies the rows of a table; returns how many. */
+async function copyRows(source: Session, target: Session, table: Table): Promise<number> {
+  const { name, columns } = table;
+  let count = 0;
+  await source.write(
+    raw(`declare copied cursor for select row_to_json(${name})::text as row from ${name}`),
+  );
+  for (;;) {
+    const rows = await source.write<{ row: string }>(raw(`fetch ${BATCH} from copied`));
+    if (rows.length === 0) break;
+    count += rows.length;
+    const json = `[${rows.map(({ row }) => row).join(',')}]`;
+    await target.write(sql`
+      insert into ${raw(name)} (${raw(columns)}) overriding system value
+      select ${raw(columns)} from json_populate_recordset(null::${raw(name)}, ${json}::json)`);
+  }
+  await source.write(raw('close copied'));
+  return count;
+}
+
+/** Makes a sequence continue where it is in the source, so that the id of a deleted row is never used again. */
+async function copySequence(source: Session, target: Session, sequence: string): Promise<void> {
+  const { last, isCalled } = onlyRow(
+    await source.query<{ last: string; isCalled: boolean }>(
+      raw(`select last_value::text as last, is_called as "isCalled" from ${sequence}`),
+    ),
+  );
+  await target.write(
+    sql`select setval(${sequence}::regclass, ${last}::bigint, ${isCalled}::boolean)`,
+  );
+}
+
+/**
+ * Copies a store into another database in one transaction: the rows, the results of idempotency keys, and the next ids.
+ * Both databases must be migrated by this release. The change log of the other database records the rows as created; it
+ * continues with the next id of a change, so that a cursor of the first log can't be the position of a copied row.
+ * @throws ConfigError if the other database has rows
+ */
+export async function copyStore(from: Database, to: Database, log: Log): Promise<void> {
+  const tables = sortByParents(await readTables(from));
+  const names = tables.map(({ name }) => name).join(', ');
+  await to.transaction((target) =>
+    from.transaction(async (source) => {
+      await target.write(raw(`lock table ${names} in exclusive mode`));
+      await copySequence(source, target, 'changes_id_seq');
+      for (const table of tables) {
+        const [row] = await target.query(raw(`select from ${table.name} limit 1`));
+        if (row) throw new ConfigError(`The database already has rows in ${table.name}.`);
+        const rows = await copyRows(source, target, table);
+        for (const sequence of table.sequences) await copySequence(source, target, sequence);
+        log.info({ rows }, `Copied ${table.name}.`);
+      }
+    }),
+  );
+}

@@ -1,0 +1,104 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import { useProgramStore } from '../../support/databases.ts';
+import { post } from '../../support/post.ts';
+import { ask, type Program, spawnProgram, startProgram } from '../../support/program.ts';
+
+const embedded = useProgramStore('PGlite');
+const server = useProgramStore();
+
+const PLACE = `mutation { placeOrder(input: { petId: "1", quantity: 2 }, idempotencyKey: "repeated") {
+  ... on Order { id pet { name } } ... on Error { message } } }`;
+
+const page = (list: string, fields: string): string =>
+  `${list}(first: 100) { totalCount nodes { ${fields} } }`;
+
+/** Returns everything that callers can read in a store. */
+async function readStore(gateway: Program): Promise<unknown> {
+  const rows = await ask(
+    gateway,
+    `{ ${page('categories', 'id name description')} ${page('pets', 'id name status category { id }')}
+       ${page('inventory', 'pet { id } quantity')} }`,
+  );
+  return { rows, orders: await (await fetch(`${gateway.url}/store/orders`)).json() };
+}
+
+let before: unknown;
+let placed: unknown;
+let cursor: string;
+beforeAll(async () => {
+  const gateway = await startProgram(embedded.environment);
+  const pet = 'input: { name: "Zoé \\"\\u{1F431}\\", \\\\N", categoryId: "1" }';
+  await ask(
+    gateway,
+    `mutation { a: createPet(${pet}) { __typename } b: createPet(${pet}) { __typename } }`,
+  );
+  await ask(gateway, 'mutation { deletePet(id: "102") { __typename } }');
+  placed = await ask(gateway, PLACE);
+  before = await readStore(gateway);
+  const { changes } = await ask<{ changes: { pageInfo: { endCursor: string } } }>(
+    gateway,
+    '{ changes(last: 1) { pageInfo { endCursor } } }',
+  );
+  cursor = changes.pageInfo.endCursor;
+  await gateway.stop();
+});
+
+const migrate = () => spawnProgram('copy', { ...embedded.environment, ...server.environment });
+
+describe('npm run migrate with --copy-embedded', () => {
+  it('copies nothing if the other database rejects a row', async () => {
+    await server.run(`
+      create function reject() returns trigger language plpgsql as $$ begin raise 'No orders.'; end $$;
+      create trigger reject before insert on orders for each row execute function reject()`);
+    expect(await migrate().end).toBe(1);
+    await server.run('drop function reject cascade');
+    expect(await server.run('select from pets')).toEqual([]);
+  });
+
+  it('does not copy the database of a gateway that runs', async () => {
+    const gateway = await startProgram(embedded.environment);
+    const copy = migrate();
+    expect(await copy.end).toBe(1);
+    expect(copy.messages.at(-1)).toMatch(/^DATA_DIR is in use by another gateway/);
+    await gateway.stop();
+  });
+
+  it.each([
+    ['needs DATABASE_URL.', () => ({ DATABASE_URL: '' })],
+    ['needs DATA_DIR: no folder /none.', () => ({ DATA_DIR: '/none' })],
+  ])('is rejected if there are not two databases: it %s', async (message, toVariables) => {
+    const variables = { ...embedded.environment, ...server.environment, ...toVariables() };
+    const copy = spawnProgram('copy', variables);
+    expect(await copy.end).toBe(1);
+    expect(copy.messages).toEqual([`--copy-embedded ${message}`]);
+  });
+
+  it('copies the rows, the next ids and the results of idempotency keys; cursors of changes expire', async () => {
+    const copy = migrate();
+    expect(await copy.end).toBe(0);
+    expect(copy.entries).toContainEqual(
+      expect.objectContaining({ msg: 'Copied pets.', rows: 101 }),
+    );
+    const gateway = await startProgram(server.environment);
+    expect(await readStore(gateway)).toEqual(before);
+    expect(await ask(gateway, PLACE)).toEqual(placed);
+    expect(
+      await ask(
+        gateway,
+        'mutation { createPet(input: { name: "Ida", categoryId: "1" }) { ... on Pet { id } } }',
+      ),
+    ).toEqual({ createPet: { id: '103' } });
+    const later = await post(gateway, { query: `{ changes(after: "${cursor}") { totalCount } }` });
+    expect(await later.json()).toMatchObject({
+      errors: [{ extensions: { code: 'CURSOR_EXPIRED' } }],
+    });
+    await gateway.stop();
+  });
+
+  it('copies nothing into a database that has rows', async () => {
+    const copy = migrate();
+    expect(await copy.end).toBe(1);
+    expect(copy.messages).toEqual(['The database already has rows in categories.']);
+  });
+});
