@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 
 import { type Config, ConfigError } from './gateway/config/config.ts';
 import { copyStore } from './gateway/database/copy-store.ts';
@@ -8,6 +9,7 @@ import { run } from './gateway/server/run.ts';
 import { MIGRATIONS } from './store/migrations.ts';
 
 const COPY = '--copy-embedded';
+const TIMEOUT_MS = 600_000;
 
 /** Whether to copy the embedded database. @throws ConfigError if there is no database to copy, or none to copy it to */
 function readOptions({ databaseUrl, dataDir }: Config): boolean {
@@ -15,13 +17,16 @@ function readOptions({ databaseUrl, dataDir }: Config): boolean {
   if (options.length === 0) return false;
   if (options.join(' ') !== COPY) throw new ConfigError(`The only option is ${COPY}.`);
   if (!databaseUrl) throw new ConfigError(`${COPY} needs DATABASE_URL.`);
-  if (!existsSync(dataDir)) throw new ConfigError(`${COPY} needs DATA_DIR: no folder ${dataDir}.`);
+  if (!existsSync(join(dataDir, 'pglite'))) {
+    throw new ConfigError(`${COPY} needs DATA_DIR: there is no database in ${dataDir}.`);
+  }
   return true;
 }
 
 await run(async (settings, log) => {
   const copies = readOptions(settings);
-  const config = { ...settings, migrate: true };
+  // Over a slow connection, a batch of rows can take longer than a statement of a request.
+  const config = { ...settings, migrate: true, statementTimeoutMs: TIMEOUT_MS };
   const db = await openDatabase(MIGRATIONS, config, log);
   if (copies) {
     const embedded = await openDatabase(MIGRATIONS, { ...config, databaseUrl: undefined }, log);

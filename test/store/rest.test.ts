@@ -299,6 +299,18 @@ describe('a long response to GET /store/orders', () => {
     expect((await gateway.rest('/store/orders?limit=1')).status).toBe(200);
   });
 
+  it('is not logged as an error if the client disconnects before it begins', async () => {
+    await createOrdersView('(select 1 from pg_sleep(0.1))');
+    gateway.statements.length = 0;
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    socket.write('GET /store/orders HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await gateway.rest('/health');
+    socket.destroy();
+    await expect.poll(() => gateway.statements.join()).toContain('orders');
+    await gateway.rest('/health');
+    expect(gateway.loggedErrors).toEqual([]);
+  });
+
   it('is cut off if the database fails, so that it cannot look complete', async () => {
     await gateway.db.write(
       raw(`

@@ -3,7 +3,7 @@ import sql, { raw } from 'sql-template-tag';
 import { ConfigError } from '../config/config.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Database } from './database.ts';
-import { onlyRow, type Session } from './session.ts';
+import type { Session } from './session.ts';
 
 // How many rows one statement copies. A stored result of a write can be 200 kB long.
 const BATCH = 100;
@@ -12,7 +12,7 @@ interface Table {
   readonly name: string;
   /** The columns that are stored, separated by commas. */
   readonly columns: string;
-  /** The other tables that its foreign keys refer to. */
+  /** The tables that its foreign keys refer to. */
   readonly parents: readonly string[];
   /** The sequences of its columns. */
   readonly sequences: readonly string[];
@@ -23,7 +23,7 @@ const readTables = (session: Session): Promise<Table[]> =>
   session.query<Table>(sql`
     select oid::regclass::text as name, stored.*, array_to_json(array(
       select confrelid::regclass::text from pg_constraint
-      where contype = 'f' and conrelid = pg_class.oid and confrelid <> pg_class.oid
+      where contype = 'f' and conrelid = pg_class.oid
     )) as parents
     from pg_class cross join lateral (
       select string_agg(quote_ident(attname), ', ') as columns,
@@ -37,14 +37,14 @@ const readTables = (session: Session): Promise<Table[]> =>
       and relname not in ('_prisma_migrations', 'changes')
     order by name`);
 
-/** Sorts tables so that each comes after its parents. @throws Error if tables refer to each other in a circle */
+/** Sorts tables so that each comes after its parents. @throws Error if the rows of a table refer to each other */
 function sortByParents(tables: readonly Table[]): Table[] {
   const sorted = new Map<string, Table>();
   while (sorted.size < tables.length) {
     const next = tables.find(
       ({ name, parents }) => !sorted.has(name) && parents.every((parent) => sorted.has(parent)),
     );
-    if (!next) throw new Error('Tables that refer to each other in a circle cannot be copied.');
+    if (!next) throw new Error('Tables whose rows refer to each other cannot be copied.');
     sorted.set(next.name, next);
   }
   return [...sorted.values()];
@@ -52,34 +52,36 @@ function sortByParents(tables: readonly Table[]): Table[] {
 
 /** Copies the rows of a table; returns how many. */
 async function copyRows(source: Session, target: Session, table: Table): Promise<number> {
-  const { name, columns } = table;
+  const name = raw(table.name);
+  const columns = raw(table.columns);
   let count = 0;
-  await source.write(
-    raw(`declare copied cursor for select row_to_json(${name})::text as row from ${name}`),
-  );
+  await source.write(sql`
+    declare copied cursor for select row_to_json("copied row")::text as row from ${name} as "copied row"`);
   for (;;) {
     const rows = await source.write<{ row: string }>(raw(`fetch ${BATCH} from copied`));
     if (rows.length === 0) break;
     count += rows.length;
     const json = `[${rows.map(({ row }) => row).join(',')}]`;
     await target.write(sql`
-      insert into ${raw(name)} (${raw(columns)}) overriding system value
-      select ${raw(columns)} from json_populate_recordset(null::${raw(name)}, ${json}::json)`);
+      insert into ${name} (${columns}) overriding system value
+      select ${columns} from json_populate_recordset(null::${name}, ${json}::json)`);
   }
   await source.write(raw('close copied'));
   return count;
 }
 
-/** Makes a sequence continue where it is in the source, so that the id of a deleted row is never used again. */
+/**
+ * Makes a sequence continue after the last value in the source, so that the id of a deleted row is never used again. A
+ * rollback does not reset a sequence, so it is never set back.
+ */
 async function copySequence(source: Session, target: Session, sequence: string): Promise<void> {
-  const { last, isCalled } = onlyRow(
-    await source.query<{ last: string; isCalled: boolean }>(
-      raw(`select last_value::text as last, is_called as "isCalled" from ${sequence}`),
-    ),
+  const [row] = await source.query<{ last: string }>(
+    raw(`select last_value::text as last from ${sequence} where is_called`),
   );
-  await target.write(
-    sql`select setval(${sequence}::regclass, ${last}::bigint, ${isCalled}::boolean)`,
-  );
+  if (!row) return;
+  await target.write(sql`
+    select setval(${sequence}::regclass, greatest(${row.last}::bigint, last_value))
+    from ${raw(sequence)}`);
 }
 
 /**
@@ -90,17 +92,18 @@ async function copySequence(source: Session, target: Session, sequence: string):
  */
 export async function copyStore(from: Database, to: Database, log: Log): Promise<void> {
   const tables = sortByParents(await readTables(from));
-  const names = tables.map(({ name }) => name).join(', ');
+  const names = tables.map(({ name }) => name);
   await to.transaction((target) =>
     from.transaction(async (source) => {
-      await target.write(raw(`lock table ${names} in exclusive mode`));
+      await target.write(raw(`lock table ${names.join(', ')} in exclusive mode`));
+      for (const name of names) {
+        const [row] = await target.query(raw(`select from ${name} limit 1`));
+        if (row) throw new ConfigError(`The database already has rows in ${name}.`);
+      }
       await copySequence(source, target, 'changes_id_seq');
       for (const table of tables) {
-        const [row] = await target.query(raw(`select from ${table.name} limit 1`));
-        if (row) throw new ConfigError(`The database already has rows in ${table.name}.`);
-        const rows = await copyRows(source, target, table);
         for (const sequence of table.sequences) await copySequence(source, target, sequence);
-        log.info({ rows }, `Copied ${table.name}.`);
+        log.info({ rows: await copyRows(source, target, table) }, `Copied ${table.name}.`);
       }
     }),
   );

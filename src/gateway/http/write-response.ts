@@ -43,8 +43,10 @@ export async function writeResponse(
   } else if (request.method === 'HEAD') {
     response.end();
   } else {
-    // Reads only as fast as the client does, and stops when the client disconnects.
     const readable = body instanceof Readable ? body : Readable.from(body, { objectMode: false });
+    // If the client has already disconnected, there is nothing to pipe to.
+    if (response.destroyed) return void readable.destroy();
+    // Reads only as fast as the client does, and stops when the client disconnects.
     await pipeline(readable, response);
   }
 }

@@ -1,7 +1,9 @@
+import { Client } from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { useProgramStore } from '../../support/databases.ts';
 import { post } from '../../support/post.ts';
+import { countLockWaits } from '../../support/postgres.ts';
 import { ask, type Program, spawnProgram, startProgram } from '../../support/program.ts';
 
 const embedded = useProgramStore('PGlite');
@@ -66,7 +68,8 @@ describe('npm run migrate with --copy-embedded', () => {
 
   it.each([
     ['needs DATABASE_URL.', () => ({ DATABASE_URL: '' })],
-    ['needs DATA_DIR: no folder /none.', () => ({ DATA_DIR: '/none' })],
+    ['needs DATA_DIR: there is no database in /none.', () => ({ DATA_DIR: '/none' })],
+    ['needs DATA_DIR: there is no database in /.', () => ({ DATA_DIR: '/' })],
   ])('is rejected if there are not two databases: it %s', async (message, toVariables) => {
     const variables = { ...embedded.environment, ...server.environment, ...toVariables() };
     const copy = spawnProgram('copy', variables);
@@ -74,7 +77,21 @@ describe('npm run migrate with --copy-embedded', () => {
     expect(copy.messages).toEqual([`--copy-embedded ${message}`]);
   });
 
+  it('waits for an open transaction, and copies nothing if that has written rows', async () => {
+    const client = new Client({ connectionString: server.url });
+    await client.connect();
+    await client.query(`begin; insert into categories (name) values ('Cats')`);
+    const copy = migrate();
+    await expect.poll(() => countLockWaits(server.url)).toBe(1);
+    await client.query('commit');
+    await client.end();
+    expect(await copy.end).toBe(1);
+    expect(copy.messages.at(-1)).toBe('The database already has rows in categories.');
+    await server.run('delete from categories');
+  });
+
   it('copies the rows, the next ids and the results of idempotency keys; cursors of changes expire', async () => {
+    await server.run('alter sequence changes_id_seq restart');
     const copy = migrate();
     expect(await copy.end).toBe(0);
     expect(copy.entries).toContainEqual(
@@ -94,11 +111,20 @@ describe('npm run migrate with --copy-embedded', () => {
       errors: [{ extensions: { code: 'CURSOR_EXPIRED' } }],
     });
     await gateway.stop();
+    // So the cursor can't be the position of another change.
+    const [, lastId] = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    expect(await server.run(`select from changes where type = 'Pet' and id <= ${lastId}`)).toEqual(
+      [],
+    );
   });
 
-  it('copies nothing into a database that has rows', async () => {
+  it('copies nothing into a database that has rows, and sets no sequence', async () => {
+    const sequences = 'select sequencename, last_value from pg_sequences order by 1';
+    await server.run(`select setval('changes_id_seq', 1)`);
+    const unchanged = await server.run(sequences);
     const copy = migrate();
     expect(await copy.end).toBe(1);
     expect(copy.messages).toEqual(['The database already has rows in categories.']);
+    expect(await server.run(sequences)).toEqual(unchanged);
   });
 });
