@@ -185,7 +185,10 @@ describe.each([
   // Tokens are accepted for five seconds after they expire, because clocks differ.
   it("a subscription ends with UNAUTHENTICATED when its caller's token expires", async () => {
     const headers = bearing(await mint({ scope: 'read', exp: -3 }));
+    const start = performance.now();
     const results = await resultsOf(guarded, NAMES, headers);
+    // Not when the token expired, which was in the past. `exp` is rounded down to seconds.
+    expect(performance.now() - start).toBeGreaterThan(900);
     expect(results.at(-1)).toMatchObject({
       errors: [{ message: 'The token has expired.', extensions: { code: 'UNAUTHENTICATED' } }],
     });
