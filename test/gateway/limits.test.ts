@@ -65,10 +65,13 @@ const LIMITED: [max: number, what: string, toQuery: (count: number) => string][]
 ];
 
 describe('a GraphQL document', () => {
-  it.each(LIMITED)('can have up to %d %s', async (max, _what, toQuery) => {
+  it.each(LIMITED)('can have up to %d %s', async (max, what, toQuery) => {
     const { cost } = await askCost(gateway, { query: toQuery(max) });
     expect(cost.requested).toBeGreaterThan(1);
-    await expectRejected(gateway, { query: toQuery(max + 1) }, 'DOCUMENT_TOO_LARGE');
+    const query = toQuery(max + 1);
+    await expectRejected(gateway, { query }, 'DOCUMENT_TOO_LARGE');
+    const { errors } = await gateway.graphql(query);
+    expect(errors).toMatchObject([{ message: `The document must have at most ${max} ${what}.` }]);
   });
 
   it.each([
@@ -101,6 +104,10 @@ describe('a GraphQL document', () => {
     [
       'fragments that spread each other exponentially',
       `{ pet(id: 1) { ...F0 } } ${repeat(40, (index) => `fragment F${index} on Pet { category { pets { nodes { ...F${index + 1} ...F${index + 1} } } } }`)} fragment F40 on Pet { id }`,
+    ],
+    [
+      'a fragment in 4,096 places, with no fields to merge',
+      `{ pet(id: 1) { ...F0 } } ${repeat(6, (level) => `fragment F${level} on Pet { ${repeat(4, (index) => `a${index}: category { pets(first: 1) { nodes { ...F${level + 1} } } }`)} }`)} fragment F6 on Pet { id name status }`,
     ],
   ])('is rejected if it has %s', async (_what, query) => {
     await expectRejected(gateway, { query }, 'DOCUMENT_TOO_LARGE');
