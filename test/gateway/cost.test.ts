@@ -103,6 +103,7 @@ describe('the cost of an operation', () => {
       0,
       WRITE + RECORD * (1 + 8) + 1,
     ],
+    ['{ nodes(nodeIds: ["Pet_1", "Pet_2"]) { nodeId } }', 4, 2 * (ROW + 1)],
     [
       'query ($ids: [ID!]!) { nodes(nodeIds: $ids) { nodeId } }',
       4,
