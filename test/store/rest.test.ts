@@ -1,4 +1,4 @@
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 
 import sql, { raw } from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -42,6 +42,13 @@ const createOrdersView = (quantity: string): Promise<unknown> =>
       null::timestamptz as ship_date, false as complete
     from generate_series(1, 20000) as id`),
   );
+
+/** Requests all orders on a connection of its own. */
+function requestOrders(): Socket {
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+  socket.write('GET /store/orders HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  return socket;
+}
 
 useGateway();
 describe('GET /pets/{petId}', () => {
@@ -287,8 +294,7 @@ describe('a long response to GET /store/orders', () => {
 
   it('is no longer read from the database after the client has disconnected', async () => {
     await createOrdersView('1');
-    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
-    socket.write('GET /store/orders HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    const socket = requestOrders();
     await new Promise((resolve) => void socket.once('data', resolve));
     socket.destroy();
     const before = gateway.statements.length;
@@ -302,8 +308,7 @@ describe('a long response to GET /store/orders', () => {
   it('is not logged as an error if the client disconnects before it begins', async () => {
     await createOrdersView('(select 1 from pg_sleep(0.1))');
     gateway.statements.length = 0;
-    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
-    socket.write('GET /store/orders HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    const socket = requestOrders();
     await gateway.rest('/health');
     socket.destroy();
     await expect.poll(() => gateway.statements.join()).toContain('orders');

@@ -33,6 +33,10 @@ const RETRY_AFTER_SECONDS = '1';
 export const toError = (thrown: unknown): Error =>
   thrown instanceof Error ? thrown : new Error(String(thrown));
 
+/** Returns the code of an error from Node.js, pg or PGlite: the system's error code or an SQLSTATE; empty if none. */
+export const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : '';
+
 /** An error code of a store, with its HTTP status and a description of when it is returned. */
 interface ErrorKind {
   readonly code: string;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { GatewayError, toError } from '../contract/gateway-error.ts';
+import { codeOf, GatewayError, toError } from '../contract/gateway-error.ts';
 
 // SQLSTATEs (PostgreSQL, appendix A) for which neither the request nor the gateway is at fault: the same request can
 // succeed once the database or its machine has recovered.
@@ -31,10 +31,6 @@ const TIMEOUT_MESSAGE = /^timeout e/;
 // may be unusable, for example because a migration invalidated a cached plan, or because the server has become
 // read-only.
 const STATEMENT_SQLSTATE = /^(2[23]...|40...|53[124]00|55P03|57014|P0...)$/;
-
-/** Returns the SQLSTATE of an error from pg or PGlite, or the system's error code; empty if it has neither. */
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : '';
 
 const Fatal = z.object({ severity: z.literal('FATAL') });
 

@@ -3,7 +3,7 @@ import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 import type { ErrorCode } from '../contract/error-codes.ts';
-import { GatewayError } from '../contract/gateway-error.ts';
+import { codeOf, GatewayError } from '../contract/gateway-error.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Turns } from './connections.ts';
 import { JSON_CONTENT_TYPE, NO_SNIFFING } from './write-response.ts';
@@ -59,7 +59,7 @@ export const createClientErrors = ({ lastOf }: Turns, log: Log) => ({
    * node:http.
    */
   reject: (error: Error, socket: Duplex): void => {
-    const code = 'code' in error ? String(error.code) : '';
+    const code = codeOf(error);
     const rejection =
       error instanceof GatewayError ? error : new GatewayError(ERROR_CODES[code] ?? 'BAD_REQUEST');
     const last = lastOf(socket);

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
+import { codeOf } from '../contract/gateway-error.ts';
 import type { RouteResponse } from './route.ts';
 
 /** The default Content-Type of a response. */
@@ -25,7 +26,10 @@ function writeBody(response: ServerResponse, body: string | Buffer, hasLength: b
   else response.end(typeof body === 'string' ? Buffer.from(body) : body);
 }
 
-/** Writes a response with additional headers. For a HEAD request, node:http omits the body, and no stream is read. */
+/**
+ * Writes a response with additional headers. For a HEAD request, node:http omits the body, and no stream is read. It is
+ * not an error if the client disconnects.
+ */
 export async function writeResponse(
   request: IncomingMessage,
   response: ServerResponse,
@@ -47,6 +51,8 @@ export async function writeResponse(
     // If the client has already disconnected, there is nothing to pipe to.
     if (response.destroyed) return void readable.destroy();
     // Reads only as fast as the client does, and stops when the client disconnects.
-    await pipeline(readable, response);
+    await pipeline(readable, response).catch((error: unknown) => {
+      if (codeOf(error) !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
+    });
   }
 }

@@ -82,15 +82,9 @@ async function respondWith(
   return writeResponse(req, res, response, headers);
 }
 
-/** Whether a stream was not written to its end because the client has disconnected. */
-const isDisconnect = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE';
-
-/** Aborts a response that has started, or whose client has disconnected, because no error response can be sent. */
+/** Aborts a response that has started, because no error response can be sent. */
 function abort({ res, requestLog }: Exchange, error: unknown, log: Log): void {
-  if (!isDisconnect(error)) {
-    log.error({ err: error, requestId: requestLog.id }, 'A response was aborted.');
-  }
+  log.error({ err: error, requestId: requestLog.id }, 'A response was aborted.');
   res.destroy();
 }
 
