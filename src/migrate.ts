@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 
 import { type Config, ConfigError } from './gateway/config/config.ts';
 import { copyStore } from './gateway/database/copy-store.ts';
 import { openDatabase } from './gateway/database/open-database.ts';
+import { storeFolderOf } from './gateway/database/template.ts';
 import { run } from './gateway/server/run.ts';
 import { MIGRATIONS } from './store/migrations.ts';
 
@@ -17,7 +17,7 @@ function readOptions({ databaseUrl, dataDir }: Config): boolean {
   if (options.length === 0) return false;
   if (options.join(' ') !== COPY) throw new ConfigError(`The only option is ${COPY}.`);
   if (!databaseUrl) throw new ConfigError(`${COPY} needs DATABASE_URL.`);
-  if (!existsSync(join(dataDir, 'pglite'))) {
+  if (!existsSync(storeFolderOf(dataDir))) {
     throw new ConfigError(`${COPY} needs DATA_DIR: there is no database in ${dataDir}.`);
   }
   return true;

@@ -14,25 +14,19 @@ interface Table {
   readonly columns: string;
   /** The tables that its foreign keys refer to. */
   readonly parents: readonly string[];
-  /** The sequences of its columns. */
-  readonly sequences: readonly string[];
 }
 
 /** Returns the tables to copy. Each database has its own migrations and its own change log, so these are left out. */
 const readTables = (session: Session): Promise<Table[]> =>
   session.query<Table>(sql`
-    select oid::regclass::text as name, stored.*, array_to_json(array(
+    select oid::regclass::text as name, (
+      select string_agg(quote_ident(attname), ', ') from pg_attribute
+      where attrelid = pg_class.oid and attnum > 0 and attgenerated = '' and not attisdropped
+    ) as columns, array_to_json(array(
       select confrelid::regclass::text from pg_constraint
       where contype = 'f' and conrelid = pg_class.oid
     )) as parents
-    from pg_class cross join lateral (
-      select string_agg(quote_ident(attname), ', ') as columns,
-        coalesce(json_agg(sequence) filter (where sequence is not null), '[]') as sequences
-      from pg_attribute cross join lateral (
-        select pg_get_serial_sequence(oid::regclass::text, attname)::regclass::text as sequence
-      ) as own
-      where attrelid = pg_class.oid and attnum > 0 and attgenerated = '' and not attisdropped
-    ) as stored
+    from pg_class
     where relkind = 'r' and relnamespace = current_schema()::regnamespace
       and relname not in ('_prisma_migrations', 'changes')
     order by name`);
@@ -71,17 +65,17 @@ async function copyRows(source: Session, target: Session, table: Table): Promise
 }
 
 /**
- * Makes a sequence continue after the last value in the source, so that the id of a deleted row is never used again. A
- * rollback does not reset a sequence, so it is never set back.
+ * Makes all sequences continue after their last values in the source, so that the id of a deleted row is never used
+ * again. A rollback does not reset a sequence, so none is set back.
  */
-async function copySequence(source: Session, target: Session, sequence: string): Promise<void> {
-  const [row] = await source.query<{ last: string }>(
-    raw(`select last_value::text as last from ${sequence} where is_called`),
-  );
-  if (!row) return;
-  await target.write(sql`
-    select setval(${sequence}::regclass, greatest(${row.last}::bigint, last_value))
-    from ${raw(sequence)}`);
+async function copySequences(source: Session, target: Session): Promise<void> {
+  const sequences = await source.query<{ name: string; last: string }>(sql`
+    select quote_ident(sequencename) as name, last_value::text as last from pg_sequences
+    where schemaname = current_schema() and last_value is not null`);
+  for (const { name, last } of sequences) {
+    await target.write(sql`
+      select setval(${name}::regclass, greatest(${last}::bigint, last_value)) from ${raw(name)}`);
+  }
 }
 
 /**
@@ -100,9 +94,8 @@ export async function copyStore(from: Database, to: Database, log: Log): Promise
         const [row] = await target.query(raw(`select from ${name} limit 1`));
         if (row) throw new ConfigError(`The database already has rows in ${name}.`);
       }
-      await copySequence(source, target, 'changes_id_seq');
+      await copySequences(source, target);
       for (const table of tables) {
-        for (const sequence of table.sequences) await copySequence(source, target, sequence);
         log.info({ rows: await copyRows(source, target, table) }, `Copied ${table.name}.`);
       }
     }),

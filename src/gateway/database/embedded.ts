@@ -11,11 +11,11 @@ import type { Database } from './database.ts';
 import { lockFolder } from './folder-lock.ts';
 import { startMaintenance } from './maintenance.ts';
 import { createPglite, migratePglite, openPglite } from './pglite.ts';
-import { copyTemplate } from './template.ts';
+import { copyTemplate, storeFolderOf } from './template.ts';
 
 /** Opens the embedded PostgreSQL in a folder. Creates the database if it is missing or incomplete. */
 async function createOrOpen(dataDir: string, stderr: StderrWatch): Promise<PGlite> {
-  const store = join(dataDir, 'pglite');
+  const store = storeFolderOf(dataDir);
   const marker = join(dataDir, 'unfinished');
   if (existsSync(marker)) await rm(store, { recursive: true, force: true });
   if (!existsSync(store)) {

@@ -1,4 +1,5 @@
 import { cpSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { ROOT } from '../config/root.ts';
@@ -12,6 +13,9 @@ import { ROOT } from '../config/root.ts';
 export const TEMPLATE = fileURLToPath(
   new URL('node_modules/@electric-sql/pglite/template-store', ROOT),
 );
+
+/** Returns the folder of the embedded database in DATA_DIR. */
+export const storeFolderOf = (dataDir: string): string => join(dataDir, 'pglite');
 
 /** Copies the template to the folder of a new database. Without a template, PGlite runs initdb there. */
 export function copyTemplate(store: string): void {
