@@ -40,6 +40,11 @@ function writeSbom(): void {
 const changelog = readFileSync('CHANGELOG.md', 'utf8');
 const entries = unreleasedOf(changelog);
 if (entries === '') throw new Error('CHANGELOG.md has nothing under Unreleased.');
+if (entries.includes('without notice')) {
+  throw new Error(
+    'An entry under Unreleased breaks callers without notice. Deprecate first, and break in a later release.',
+  );
+}
 const changes = read('.', 'git', 'status', '--porcelain');
 if (changes !== '') throw new Error(`There are uncommitted changes:\n${changes}`);
 

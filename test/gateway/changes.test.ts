@@ -116,6 +116,7 @@ describe('a changelog entry', () => {
 
   it.each([
     ['it gives no reason', '- **Breaking** `Pet.name`:'],
+    ['it breaks without notice', '- **Breaking, without notice** `Pet.name`: it is gone.'],
     ["it does not start with the change's name", '- **Breaking**: `Pet.name` is gone.'],
     ['it belongs to an earlier release', '## 0.9.0\n\n- **Breaking** `Pet.name`: it is gone.'],
   ])('allows nothing if %s', (_flaw, entry) => {

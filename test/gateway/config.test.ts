@@ -185,6 +185,32 @@ describe('the configuration', () => {
     );
   });
 
+  it.each([
+    ['DATABASE_URL with several hosts', { DATABASE_URL: 'postgresql://a,b/store' }],
+    ['DATABASE_REPLICA_URLS', { DATABASE_REPLICA_URLS: 'postgresql://b/store' }],
+    ['REPLICA_MAX_LAG_MS', { REPLICA_MAX_LAG_MS: '2000' }],
+    ['WORKERS', { WORKERS: '2' }],
+  ])('says what replaces a setting that the next major release drops: %s', (name, environment) => {
+    const { deprecations } = readConfig({ DATABASE_URL: 'postgresql://a/store', ...environment });
+    expect(deprecations).toEqual([expect.stringMatching(new RegExp(`^${name}: `))]);
+  });
+
+  it('reads DATABASE_REPLICA_URL, the one address of the replicas, or the deprecated list', () => {
+    const DATABASE_URL = 'postgresql://a/store';
+    const DATABASE_REPLICA_URL = 'postgresql://b/store';
+    expect(readConfig({ DATABASE_URL, DATABASE_REPLICA_URL })).toMatchObject({
+      replicaUrls: [DATABASE_REPLICA_URL],
+      deprecations: [],
+    });
+    expect(() =>
+      readConfig({
+        DATABASE_URL,
+        DATABASE_REPLICA_URL,
+        DATABASE_REPLICA_URLS: DATABASE_REPLICA_URL,
+      }),
+    ).toThrow('set only one of them');
+  });
+
   it('is frozen', () => {
     const config = readConfig(JWT);
     expect([config, config.limits, config.auth].every(Object.isFrozen)).toBe(true);

@@ -93,6 +93,11 @@ describe('npm run release', () => {
     expect(release()).toContain('CHANGELOG.md has nothing under Unreleased.');
   });
 
+  it('fails if an entry breaks callers without notice', () => {
+    commitChangelog('### Removed\n\n- **Breaking, without notice** `Pet.x`: why.');
+    expect(release()).toContain('breaks callers without notice');
+  });
+
   it('fails if there are uncommitted changes', () => {
     commitChangelog('### Fixed\n\n- What was wrong.');
     writeFileSync(join(folder, 'README.md'), 'changed');

@@ -6,8 +6,7 @@ export const entriesOf = (text: string): string[] =>
 export const unreleasedOf = (changelog: string): string =>
   /^## Unreleased\n([^]*?)(?=^## )/m.exec(changelog)?.[1]?.trim() ?? '';
 
-const PERMIT =
-  /^- \*\*(?:Breaking|Breaking, without notice|Compatible)\*\* (`[^`]+`(?:, `[^`]+`)*): \S/;
+const PERMIT = /^- \*\*(?:Breaking|Compatible)\*\* (`[^`]+`(?:, `[^`]+`)*): \S/;
 
 /** The names of the changes that the entries under `Unreleased` allow. */
 export const allowedIn = (changelog: string): string[] =>

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { z } from 'zod';
 
 import { isLoopback } from './addresses.ts';
+import { splitHosts } from './database-url.ts';
 import { Variables } from './variables.ts';
 
 const HOUR_MS = 3_600_000;
@@ -44,6 +45,19 @@ const toLimits = (variables: Variables) =>
     maxStreamsPerCaller: variables.MAX_STREAMS_PER_CALLER,
   });
 
+/** Returns what is set but will not be supported by 4.0.0, and what to use instead. */
+const deprecationsOf = (set: Variables): Record<string, boolean> => ({
+  'DATABASE_URL with several hosts: use one address, such as that of HAProxy':
+    set.DATABASE_URL !== undefined && splitHosts(set.DATABASE_URL).length > 1,
+  'DATABASE_REPLICA_URLS: use DATABASE_REPLICA_URL, which is one address':
+    set.DATABASE_REPLICA_URLS.length > 0,
+  'REPLICA_MAX_LAG_MS: limit the lag in the load balancer': set.REPLICA_MAX_LAG_MS !== 5000,
+  'WORKERS: start several gateways behind a load balancer': set.WORKERS > 1,
+});
+
+const findTrue = (conditions: Record<string, boolean>): string[] =>
+  Object.entries(conditions).flatMap(([text, isTrue]) => (isTrue ? text : []));
+
 function toConfig(variables: Variables) {
   const auth = toAuth(variables);
   const production = variables.NODE_ENV === 'production';
@@ -53,7 +67,9 @@ function toConfig(variables: Variables) {
     port: variables.PORT,
     dataDir: resolve(variables.DATA_DIR),
     databaseUrl: variables.DATABASE_URL,
-    replicaUrls: variables.DATABASE_REPLICA_URLS,
+    replicaUrls: variables.DATABASE_REPLICA_URL
+      ? [variables.DATABASE_REPLICA_URL]
+      : variables.DATABASE_REPLICA_URLS,
     replicaMaxLagMs: variables.REPLICA_MAX_LAG_MS,
     pgbouncer: variables.PGBOUNCER,
     poolSize: variables.POOL_SIZE,
@@ -83,6 +99,7 @@ function toConfig(variables: Variables) {
     enforceSunset: variables.SUNSET === 'enforce',
     logLevel: variables.LOG_LEVEL,
     production,
+    deprecations: findTrue(deprecationsOf(variables)),
   };
 }
 
@@ -92,8 +109,11 @@ const OF_TOKENS = ['AUTH_JWKS_URL', 'AUTH_SECRET', 'AUTH_ISSUER', 'AUTH_AUDIENCE
 const rulesOf = (set: Variables): Record<string, boolean> => ({
   'WORKERS requires DATABASE_URL: the embedded database supports only one process':
     set.WORKERS > 1 && !set.DATABASE_URL,
+  'DATABASE_REPLICA_URL requires DATABASE_URL': !!set.DATABASE_REPLICA_URL && !set.DATABASE_URL,
   'DATABASE_REPLICA_URLS requires DATABASE_URL':
     set.DATABASE_REPLICA_URLS.length > 0 && !set.DATABASE_URL,
+  'DATABASE_REPLICA_URL replaces DATABASE_REPLICA_URLS: set only one of them':
+    !!set.DATABASE_REPLICA_URL && set.DATABASE_REPLICA_URLS.length > 0,
   'DOCUMENTS=trusted requires DOCUMENTS_MANIFEST':
     set.DOCUMENTS === 'trusted' && !set.DOCUMENTS_MANIFEST,
   ...Object.fromEntries(
@@ -110,11 +130,8 @@ const rulesOf = (set: Variables): Record<string, boolean> => ({
     set.AUTH === 'jwt' && !(set.AUTH_ISSUER && set.AUTH_AUDIENCE),
 });
 
-const findContradictions = (variables: Variables): string[] =>
-  Object.entries(rulesOf(variables)).flatMap(([message, isBroken]) => (isBroken ? message : []));
-
 const Configuration = Variables.transform((variables, context) => {
-  for (const contradiction of findContradictions(variables)) context.addIssue(contradiction);
+  for (const contradiction of findTrue(rulesOf(variables))) context.addIssue(contradiction);
   return toConfig(variables);
 }).readonly();
 

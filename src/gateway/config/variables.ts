@@ -35,22 +35,31 @@ export const Variables = z.object({
     .optional()
     .describe(
       '`postgresql://…`: use this PostgreSQL server instead of the embedded database. If the URL ' +
-        'lists several hosts (`postgresql://a,b,c/store`), the gateway uses the primary.',
+        'lists several hosts (`postgresql://a,b,c/store`, deprecated), the gateway uses the primary.',
     )
     .meta({ reason: 'several gateways share the data, or the data should be on a server' }),
+  DATABASE_REPLICA_URL: z
+    .string()
+    .refine(isDatabaseUrl, DATABASE_URL_RULE)
+    .optional()
+    .describe(
+      'The URL of a streaming replica that serves queries, or of a load balancer in front of ' +
+        'several replicas.',
+    )
+    .meta({ reason: 'one server cannot handle all queries' }),
   DATABASE_REPLICA_URLS: z
     .string()
     .transform((urls) => urls.split(/\s+/).filter(Boolean))
     .refine((urls) => urls.every(isDatabaseUrl), DATABASE_URL_RULE)
     .default([])
     .describe(
-      'The URLs of streaming replicas that serve queries, separated by spaces. Each URL names ' +
-        'one or more hosts, or a load balancer.',
+      'Deprecated: use `DATABASE_REPLICA_URL`. The URLs of replicas, separated by spaces. Each URL ' +
+        'names one or more hosts, or a load balancer.',
     )
-    .meta({ reason: 'one server cannot handle all queries' }),
+    .meta({ reason: 'you have not set up a load balancer yet' }),
   REPLICA_MAX_LAG_MS: whole(1000, 3_600_000)
     .default(5000)
-    .describe('The maximum lag of a replica that serves queries.')
+    .describe('Deprecated. The maximum lag of a replica that serves queries.')
     .meta({ reason: 'callers accept older data, or need newer data' }),
   PGBOUNCER: flag
     .default(false)
@@ -224,7 +233,7 @@ export const Variables = z.object({
   WORKERS: whole(1, 256)
     .default(1)
     .describe(
-      'The number of processes that share the port. More than one process requires ' +
+      'Deprecated. The number of processes that share the port. More than one process requires ' +
         '`DATABASE_URL`; a process that crashes is replaced.',
     )
     .meta({ reason: 'one core is not enough' }),

@@ -70,7 +70,7 @@ ${types.map((type) => renderType(type, schema)).join('\n')}`,
       entries,
       `<h1>GraphQL schema</h1>
 <p class="lead">All types, fields and arguments. Also available <a href="/schema.graphql">as text</a> for code generators,
-including the cost of each field.</p>
+including the cost of each field. Release 4.0.0 will no longer have this page: GraphiQL shows the same.</p>
 ${sections.join('\n')}`,
     ),
   });

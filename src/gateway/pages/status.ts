@@ -74,7 +74,8 @@ export function renderStatus(site: Site): Asset {
     styles: ['/assets/status.css'],
     scripts: ['/assets/status.js'],
     main: `<h1>Status</h1>
-<p class="lead">What is running here, and what it has done since you opened this page.</p>
+<p class="lead">What is running here, and what it has done since you opened this page. Release 4.0.0 will no longer have
+this page: use <code>/metrics</code>, and the dashboard in <code>deploy/grafana</code>.</p>
 <noscript><p>This page requires JavaScript; <code>/metrics</code> does not.</p></noscript>
 <p id="state" role="status"></p>
 <div id="status" data-facts="${toFacts(site, deprecated)}" hidden>

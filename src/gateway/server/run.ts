@@ -1,3 +1,5 @@
+import cluster from 'node:cluster';
+
 import { type Config, ConfigError, readConfig } from '../config/config.ts';
 import { MigrationError } from '../database/migrations.ts';
 import { createLog, type Log } from '../telemetry/log.ts';
@@ -12,6 +14,9 @@ export async function run(program: (config: Config, log: Log) => Promise<void>):
     process.on('unhandledRejection', (error) =>
       log.error({ err: error }, 'Unhandled promise rejection.'),
     );
+    if (cluster.isPrimary) {
+      for (const text of config.deprecations) log.warn(`Not supported from 4.0.0 on: ${text}.`);
+    }
     await program(config, log);
   } catch (error) {
     const isOfOperator = error instanceof ConfigError || error instanceof MigrationError;

@@ -38,6 +38,12 @@ async function countResponding(): Promise<number> {
 }
 
 describe('a gateway with WORKERS=2', { timeout: 120_000 }, () => {
+  it('logs once, at startup, what replaces the deprecated setting', () => {
+    expect(program.messages.filter((message) => message.includes('4.0.0'))).toEqual([
+      'Not supported from 4.0.0 on: WORKERS: start several gateways behind a load balancer.',
+    ]);
+  });
+
   it("reports the sums of both workers' metrics at /metrics, except values that apply to every worker", async () => {
     await expect.poll(countResponding).toBe(2);
     // Each request has its own connection, which the primary process assigns to the workers in turn.
