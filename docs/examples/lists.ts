@@ -39,6 +39,12 @@ export const GONE: Readonly<Record<string, readonly string[]>> = {
   OrderChange: ['Order'],
 };
 
+/** How many more rows a list shows when the user asks for more. */
+export const PAGE = 5;
+
+/** How many rows to load when a list is reloaded: as many as it shows, or the most that a query may load. */
+export const toReload = (shown: number): number => Math.min(shown, 100);
+
 /** The result of a mutation, or a change from a subscription. A change must include its `kind` and the object's id. */
 export interface Result {
   readonly __typename: string;
@@ -55,6 +61,31 @@ export interface Result {
  */
 export const listsToForget = ({ __typename, kind }: Result): readonly List[] =>
   kind === 'UPDATED' ? [] : (LISTS[__typename] ?? []);
+
+/**
+ * Returns a function that calls `act` with one item or with all that arrive within `pauseMs`, and at most once in this
+ * time. Someone may create a thousand pets at once: an app that reloaded its lists for each of them would flood the
+ * gateway.
+ */
+export function collect<Item>(
+  act: (items: readonly Item[]) => void,
+  pauseMs = 1000,
+): (item: Item) => void {
+  let waiting: Item[] | undefined;
+  const begin = (items: readonly Item[]): void => {
+    waiting = [];
+    setTimeout(() => {
+      const later = waiting ?? [];
+      waiting = undefined;
+      if (later.length > 0) begin(later);
+    }, pauseMs);
+    act(items);
+  };
+  return (item) => {
+    if (waiting) waiting.push(item);
+    else begin([item]);
+  };
+}
 
 /** Returns the objects that a write has deleted. */
 export function rowsToForget(result: Result): { __typename: string; id: string }[] {

@@ -8,11 +8,11 @@ const graphql = initGraphQLTada<{
   scalars: { DateTime: string; ID: string };
 }>();
 
-/** A page of the pets that are for sale. */
+/** Pets that are for sale. */
 export const PETS = graphql(`
-  query Pets($after: String) {
+  query Pets($first: Int!, $after: String) {
     pets(
-      first: 5
+      first: $first
       after: $after
       filter: { status: [AVAILABLE], inStock: true }
       orderBy: { field: NAME }

@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { ROOT } from '../../src/gateway/config/root.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { describeInChromium } from '../support/in-chromium.ts';
-import { makePet, stockOf } from '../support/make.ts';
+import { makePet, mutate, stockOf } from '../support/make.ts';
 
 const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript' };
 
@@ -51,9 +51,9 @@ describeInChromium((chromium) => {
     const countOf = async (): Promise<number> =>
       parseInt((await page.getByRole('heading').textContent()) ?? '', 10);
 
-    const setStatus = (status: string): Promise<unknown> =>
+    const setStatus = (status: string, id = petId): Promise<unknown> =>
       gateway.data(
-        `mutation { updatePet(id: "${petId}", input: { status: ${status} }) { __typename } }`,
+        `mutation { updatePet(id: "${id}", input: { status: ${status} }) { __typename } }`,
       );
 
     beforeEach(async () => {
@@ -101,6 +101,51 @@ describeInChromium((chromium) => {
         );
         await expectText(item(), `${client}: ${quantity} Order`);
       }
+    });
+
+    it('shows a pet that someone else creates', async () => {
+      const id = await makePet(gateway, { name: `! ! ${client}`, stock: 8 });
+      await expectText(item(), `${client}: 8 Order`);
+      await setStatus('SOLD', id);
+    });
+
+    it('reloads its list at most three times, and keeps its rows, when someone else creates a thousand pets', async () => {
+      const count = await countOf();
+      await page.getByText('More').click();
+      await expect.poll(() => page.getByRole('listitem').count()).toBe(10);
+      let reloads = 0;
+      page.on('request', (request) => {
+        const { query = request.url(), variables = {} } = request.postDataJSON() ?? {};
+        if (/pets(?:\(|%28)/.test(query) && !(variables.after ?? variables.cursor)) reloads += 1;
+      });
+      const fewest = page.evaluate(
+        (wanted) =>
+          new Promise<number>((resolve) => {
+            let least = Infinity;
+            new MutationObserver(() => {
+              least = Math.min(least, document.querySelectorAll('li').length);
+              const title = document.querySelector('h1')?.textContent ?? '';
+              if (parseInt(title, 10) === wanted) resolve(least);
+            }).observe(document, { childList: true, subtree: true, characterData: true });
+          }),
+        count + 1000,
+      );
+      const input = Array.from({ length: 1000 }, () => ({
+        name: '~',
+        categoryId: '1',
+        quantity: 1,
+      }));
+      const { pets } = await mutate(
+        gateway,
+        'createPets',
+        { input },
+        '... on CreatedPets { pets { id } }',
+      );
+      expect(await fewest).toBe(10);
+      expect(reloads).toBeLessThanOrEqual(3);
+      await mutate(gateway, 'updatePets', {
+        input: pets.map(({ id }: { id: string }) => ({ id, status: 'SOLD' })),
+      });
     });
 
     it('explains why an order was rejected', async () => {

@@ -4,7 +4,7 @@ import { relayStylePagination } from '@apollo/client/utilities';
 import { OperationTypeNode } from 'graphql';
 import { tap } from 'rxjs';
 
-import { listsToForget, type Result, rowsToForget } from '../lists.ts';
+import { collect, listsToForget, type Result, rowsToForget } from '../lists.ts';
 
 const list = relayStylePagination(['filter', 'orderBy']);
 
@@ -26,30 +26,36 @@ const retry = new RetryLink({
   },
 });
 
-/** Evicts the lists and objects that a write has made stale. Apollo reloads the lists that are on screen. */
-function forget({ cache }: ApolloClient, result: Result): void {
+/** Evicts the lists and objects that writes have made stale. Apollo reloads the lists that are on screen. */
+function forget({ cache }: ApolloClient, results: readonly Result[]): void {
   const keys = Object.keys(cache.extract() as object);
-  for (const name of listsToForget(result)) {
-    const [type = '', fieldName = ''] = name.split('.');
-    const isOfType = (key: string): boolean =>
-      type === 'Query' ? key === 'ROOT_QUERY' : key.startsWith(`${type}:`);
-    for (const id of keys.filter(isOfType)) cache.evict({ id, fieldName });
-  }
-  for (const row of rowsToForget(result)) cache.evict({ id: cache.identify(row) ?? '' });
+  const evictAll = (): void => {
+    for (const name of new Set(results.flatMap(listsToForget))) {
+      const [type = '', fieldName = ''] = name.split('.');
+      const isOfType = (key: string): boolean =>
+        type === 'Query' ? key === 'ROOT_QUERY' : key.startsWith(`${type}:`);
+      for (const id of keys.filter(isOfType)) cache.evict({ id, fieldName });
+    }
+    for (const row of results.flatMap(rowsToForget)) {
+      cache.evict({ id: cache.identify(row) ?? '' });
+    }
+  };
+  cache.batch({ update: evictAll });
 }
 
-/** Evicts stale lists and objects after each mutation and each change of a subscription. */
+/** Evicts stale lists and objects after each mutation, and after the changes of a subscription. */
 const forgetAfterWrites = new ApolloLink((operation, forward) => {
   const results = forward(operation);
   if (operation.operationType === OperationTypeNode.QUERY) return results;
+  const forgetAll = (written: readonly Result[]): void => forget(operation.client, written);
+  const onResult =
+    operation.operationType === OperationTypeNode.MUTATION
+      ? (result: Result) => forgetAll([result])
+      : collect(forgetAll);
   return results.pipe(
     tap(({ data }) => {
       const written: (Result | null)[] = Object.values(data ?? {});
-      operation.client.cache.batch({
-        update: () => {
-          for (const result of written) if (result) forget(operation.client, result);
-        },
-      });
+      for (const result of written) if (result) onResult(result);
     }),
   );
 });

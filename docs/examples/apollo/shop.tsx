@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { createRoot } from 'react-dom/client';
 
 import possibleTypes from '../generated/possible-types.json';
+import { PAGE, toReload } from '../lists.ts';
 import { openWebSockets, resume } from '../live.ts';
 import { describeOrder, type Pet, PETS, PLACE_ORDER, STOCK_CHANGED } from '../operations.ts';
 import { createApolloClient } from './client.ts';
@@ -10,12 +11,17 @@ import { createLiveLink, followChanges } from './live.ts';
 
 function Shop() {
   const [message, setMessage] = useState('');
-  const { data: current, previousData, fetchMore } = useQuery(PETS);
+  // The pages that `fetchMore` loads are in the cache, so a larger `first` only matters when the list is reloaded.
+  const [first, setFirst] = useState(PAGE);
+  const { data: current, previousData, fetchMore } = useQuery(PETS, { variables: { first } });
   // While the list is reloaded after a write, the page keeps showing the old one.
   const data = current ?? previousData;
   if (!data) return <p>Loading…</p>;
   const { totalCount, edges, pageInfo } = data.pets;
-  const loadMore = () => fetchMore({ variables: { after: pageInfo.endCursor } });
+  const loadMore = async () => {
+    await fetchMore({ variables: { first: PAGE, after: pageInfo.endCursor } });
+    setFirst(toReload(edges.length + PAGE));
+  };
   return (
     <>
       <h1>{totalCount} pets</h1>

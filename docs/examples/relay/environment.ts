@@ -42,7 +42,7 @@ export function createEnvironment(
 }
 
 /**
- * The updater of each mutation and subscription: marks the whole store as stale after a write that may change lists.
+ * The updater of each mutation; `followChanges` calls it for subscriptions. Marks the whole store as stale after a write that may change lists.
  * A page reloads its data in the callback of `useSubscribeToInvalidationState`; other data is reloaded when it is next
  * shown.
  */

@@ -1,4 +1,5 @@
 import {
+  commitLocalUpdate,
   type Environment,
   fetchQuery,
   graphql,
@@ -10,6 +11,7 @@ import {
   type SubscribeFunction,
 } from 'relay-runtime';
 
+import { collect } from '../lists.ts';
 import { follow, type Follower, type Subscribe } from '../live.ts';
 import type { liveCursorQuery } from './__generated__/liveCursorQuery.graphql.ts';
 import { forgetAfterWrites } from './environment.ts';
@@ -59,11 +61,19 @@ export const followChanges = <Changed extends OperationType>(
     const last = await fetchQuery<liveCursorQuery>(environment, CURSOR, {}).toPromise();
     const after = last?.changes.pageInfo.endCursor ?? null;
     await readRows();
+    const forget = collect<Changed['response']>((changes) =>
+      commitLocalUpdate(environment, (store) => {
+        for (const change of changes) forgetAfterWrites(store, change);
+      }),
+    );
     const request = requestSubscription<Changed>(environment, {
       subscription,
       variables: { ...variables, after },
-      updater: forgetAfterWrites,
-      onNext: (data) => data && onChange(data),
+      onNext: (data) => {
+        if (!data) return;
+        forget(data);
+        onChange(data);
+      },
       onError: (error) => (isExpired(error) ? again() : onError(error)),
     });
     return () => request.dispose();

@@ -11,6 +11,7 @@ import {
 } from 'react-relay';
 import { commitLocalUpdate } from 'relay-runtime';
 
+import { PAGE, toReload } from '../lists.ts';
 import { openWebSockets, resume } from '../live.ts';
 import type { shopItem$key } from './__generated__/shopItem.graphql.ts';
 import type { shopOrderMutation } from './__generated__/shopOrderMutation.graphql.ts';
@@ -101,10 +102,11 @@ function Shop() {
     shopPets$key
   >(PETS, query);
   // In a transition, the page keeps showing the old list while it is reloaded after a write.
-  useSubscribeToInvalidationState([], () =>
-    startTransition(() => void refetch({}, { fetchPolicy: 'network-only' })),
-  );
   const { totalCount, edges } = data.pets;
+  const count = toReload(edges.length);
+  useSubscribeToInvalidationState([], () =>
+    startTransition(() => void refetch({ count }, { fetchPolicy: 'network-only' })),
+  );
   return (
     <>
       <h1>{totalCount} pets</h1>
@@ -114,7 +116,7 @@ function Shop() {
           <Item key={node.id} pet={node} onOrder={setMessage} />
         ))}
       </ul>
-      {hasNext && <button onClick={() => void loadNext(5)}>More</button>}
+      {hasNext && <button onClick={() => void loadNext(PAGE)}>More</button>}
     </>
   );
 }

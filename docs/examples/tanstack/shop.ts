@@ -7,6 +7,7 @@ import {
 import type { ResultOf, TadaDocumentNode, VariablesOf } from 'gql.tada';
 import { type FormattedExecutionResult, print } from 'graphql';
 
+import { collect, PAGE } from '../lists.ts';
 import { follow, LAST_CURSOR, type LastCursor, openEventStreams, resume } from '../live.ts';
 import { describeOrder, type Pet, PETS, PLACE_ORDER, STOCK_CHANGED } from '../operations.ts';
 
@@ -47,7 +48,8 @@ export async function startShop(element: Element, gateway: string): Promise<void
   const queryKey = ['pets'];
   const list = new InfiniteQueryObserver(queries, {
     queryKey,
-    queryFn: async ({ pageParam: after }): Promise<Page> => (await read(PETS, { after })).pets,
+    queryFn: async ({ pageParam: after }): Promise<Page> =>
+      (await read(PETS, { first: PAGE, after })).pets,
     initialPageParam: null as string | null,
     getNextPageParam: ({ pageInfo }) => (pageInfo.hasNextPage ? pageInfo.endCursor : undefined),
   });
@@ -93,6 +95,7 @@ export async function startShop(element: Element, gateway: string): Promise<void
     );
   };
 
+  const reload = collect<string>(() => void queries.invalidateQueries({ queryKey }));
   const subscribe = resume(openEventStreams(url, async () => ({})));
   await follow(async (again) => {
     // Reads the cursor first: the data may be newer than the cursor, but not older.
@@ -105,8 +108,9 @@ export async function startShop(element: Element, gateway: string): Promise<void
         next: (result) => {
           if (codesOf(result).includes('CURSOR_EXPIRED')) return again();
           const { inventoryChanged } = (result.data ?? {}) as ResultOf<typeof STOCK_CHANGED>;
-          if (inventoryChanged?.inventoryItem) change(inventoryChanged.inventoryItem.pet);
-          else void queries.invalidateQueries({ queryKey });
+          const { cursor, kind, inventoryItem } = inventoryChanged ?? {};
+          if (inventoryItem) change(inventoryItem.pet);
+          if (cursor && kind !== 'UPDATED') reload(cursor);
         },
         error: reportError,
         complete: () => {},

@@ -6,13 +6,30 @@ import {
   type TypedDocumentNode,
 } from 'urql';
 
+import { collect } from '../lists.ts';
 import { follow, type Follower, LAST_CURSOR, type LastCursor, type Subscribe } from '../live.ts';
 
-/** Creates the exchange that sends subscriptions through `subscribe`. */
+/**
+ * Creates the exchange that sends subscriptions through `subscribe`. Graphcache drops stale lists when it receives a
+ * change, so changes in quick succession are passed on together.
+ */
 export const createLiveExchange = (subscribe: Subscribe): Exchange =>
   subscriptionExchange({
     forwardSubscription: ({ query = '', variables = {} }) => ({
-      subscribe: (sink) => ({ unsubscribe: subscribe({ query, variables }, sink) }),
+      subscribe: (sink) => {
+        const pass = collect<() => void>((calls) => {
+          for (const call of calls) call();
+        });
+        const unsubscribe = subscribe(
+          { query, variables },
+          {
+            next: (result) => pass(() => sink.next(result)),
+            error: (error) => pass(() => sink.error(error)),
+            complete: () => pass(() => sink.complete()),
+          },
+        );
+        return { unsubscribe };
+      },
     }),
   });
 

@@ -4,6 +4,7 @@ import { createRoot } from 'react-dom/client';
 import { Provider, useClient, useMutation, useQuery } from 'urql';
 
 import schema from '../generated/schema.json';
+import { PAGE, toReload } from '../lists.ts';
 import { openWebSockets, resume } from '../live.ts';
 import { describeOrder, type Pet, PETS, PLACE_ORDER, STOCK_CHANGED } from '../operations.ts';
 import { createUrqlClient } from './client.ts';
@@ -12,11 +13,16 @@ import { createLiveExchange, followChanges } from './live.ts';
 function Shop() {
   const [message, setMessage] = useState('');
   const client = useClient();
-  // Without `after`, the query returns all pages loaded so far.
-  const [{ data }] = useQuery({ query: PETS });
+  const [first, setFirst] = useState(PAGE);
+  const [{ data }] = useQuery({ query: PETS, variables: { first } });
   if (!data) return <p>Loading…</p>;
   const { totalCount, edges, pageInfo } = data.pets;
-  const loadMore = () => client.query(PETS, { after: pageInfo.endCursor }).toPromise();
+  const longer = toReload(edges.length + PAGE);
+  // Once a page has all the rows that a query may load, the query without `after` also returns the pages after it.
+  const loadMore = async () =>
+    longer > edges.length
+      ? setFirst(longer)
+      : client.query(PETS, { first: PAGE, after: pageInfo.endCursor }).toPromise();
   return (
     <>
       <h1>{totalCount} pets</h1>
