@@ -65,6 +65,12 @@ const asked = ({ port }: ReplicatedServer): string => `Replica 127.0.0.1:${port}
 const notAsked = ({ port }: ReplicatedServer, why: string): string =>
   `Replica 127.0.0.1:${port} no longer serves reads: ${why}.`;
 
+/**
+ * Why a lost replica no longer serves reads. PostgreSQL also writes to its log without callers, so a frozen replica may
+ * be too far behind before its check times out.
+ */
+const LOST = /it does not respond|it is too far behind/;
+
 /** Returns the log messages about a replica. */
 const linesAbout = (server: ReplicatedServer): string[] =>
   gateway.messages.filter((line) => line.startsWith(`Replica 127.0.0.1:${server.port} `));
@@ -328,7 +334,7 @@ describe('a replica that fails', () => {
     try {
       await readers.more(100);
       await begin();
-      await expectLogged(gateway, notAsked(first, 'it does not respond'));
+      await expect.poll(() => linesAbout(first)).toEqual([expect.stringMatching(LOST)]);
       await readers.more(100);
       expect(await serversOf()).not.toContain(first.name);
       // No read has failed, not even a query that was already sent to the failed replica.
@@ -338,7 +344,7 @@ describe('a replica that fails', () => {
     }
     await expectLogged(gateway, asked(first));
     await expectBothAsked();
-    expect(linesAbout(first)).toEqual([notAsked(first, 'it does not respond'), asked(first)]);
+    expect(linesAbout(first)).toEqual([expect.stringMatching(LOST), asked(first)]);
   });
 
   it('has its queries served by the primary if the other replica fails too', async () => {
