@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';
 
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
@@ -107,6 +107,13 @@ async function countActive(): Promise<number> {
   return sumOf(parseMetrics(text), 'http_active_requests') - 1;
 }
 
+/** Returns the number of completed requests, except those for this number. */
+async function countCompleted(): Promise<number> {
+  const samples = parseMetrics(await (await gateway.rest('/metrics')).text());
+  const name = 'http_request_duration_seconds_count';
+  return sumOf(samples, name) - sumOf(samples, name, { route: '/metrics' });
+}
+
 const BUNDLE = 'GET /assets/graphiql/json.js HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
 const get = (name: string, last = ''): string =>
@@ -169,5 +176,31 @@ describe('responses to slow clients', () => {
     );
     socket.destroy();
     await hasty.close();
+  });
+});
+
+describe('a client that never reads the responses to 60,000 requests', () => {
+  it.each([
+    ['GET', 'text/event-stream', '/graphql?query={__typename}'],
+    ['GET', 'application/json', '/graphql?query={__typename}'],
+    ['GET', '*/*', '/store/orders'],
+    ['DELETE', '*/*', '/pets/1'],
+  ])('leaves the gateway serving others: %s, Accept: %s, %s', async (method, accept, path) => {
+    // Timers such as heartbeats are due at once, however long they would wait.
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1').pause();
+    const request = `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nAccept: ${accept}\r\n\r\n`;
+    socket.write(request.repeat(60_000));
+    let last = -1;
+    for (let count = 0; count !== last; count = await countCompleted()) {
+      last = count;
+      vi.advanceTimersByTime(60_000);
+    }
+    expect(await countActive()).toBe(1);
+    vi.advanceTimersByTime(60_000);
+    socket.destroy();
+    await expect.poll(countActive).toBe(0);
+    expect(gateway.loggedErrors).toEqual([]);
   });
 });

@@ -51,5 +51,7 @@ export async function writeEvents(
     const isDrained = response.write(toEvent(value));
     if (!isDrained) await once(response, 'drain', closing).catch(() => {});
   }
+  // The response closes only once its client has read it, and a heartbeat after the end would be an error.
+  clearInterval(heart);
   response.end('event: complete\ndata:\n\n');
 }

@@ -134,6 +134,8 @@ export function createDispatch(options: DispatchOptions): RequestListener {
     const requestLog: RequestLog = { id: requestIdOf(req.headers) };
     beginResponse(res, requestLog.id);
     const exchange = { req, res, requestLog, recipient: res };
+    // An error event without a listener would end the process.
+    res.on('error', (error) => abort(exchange, error, log));
     dispatch(exchange).then(
       () => unsent.check(req.socket),
       (error: unknown) => abort(exchange, error, log),
