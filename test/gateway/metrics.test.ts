@@ -73,6 +73,15 @@ it("GET /metrics returns Prometheus' text format, HEAD returns no body, and POST
   expect(await callsOf()).toEqual({});
 });
 
+it('the metric for cost adds up the estimated cost of the operations of each caller', async () => {
+  for (const caller of ['shop', 'shop', 'till']) {
+    await ask('{ pets(first: 7) { totalCount } }', { 'user-agent': caller });
+  }
+  const { shop: ofShop = 0, till: ofTill } = await valuesOf('operation_cost_total', 'caller');
+  expect(ofShop).toBeGreaterThan(100);
+  expect(ofShop).toBe(2 * (ofTill ?? 0));
+});
+
 describe('the metric for calls to REST operations', () => {
   it('groups callers by the product in User-Agent, whatever the response status', async () => {
     const id = await makePet(gateway);

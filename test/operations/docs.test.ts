@@ -45,6 +45,8 @@ describe('a gateway started as docs/access.md shows', () => {
       time: expect.any(String),
       requestId: expect.any(String),
       ms: expect.any(Number),
+      queueMs: expect.any(Number),
+      sqlMs: expect.any(Number),
     });
     const log = JSON.stringify(program.entries);
     for (const part of [...token.split('.'), environment['AUTH_SECRET'], 'somebody']) {

@@ -1,14 +1,18 @@
+import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 
 import { LRUCache } from 'lru-cache';
 
 import type { Auth } from '../config/config.ts';
 import { Forbidden, Unauthenticated } from '../contract/gateway-error.ts';
+import { nameSubject } from '../telemetry/request-log.ts';
 import { CLOCK_TOLERANCE_MS, createVerify } from './tokens.ts';
 
 export interface Caller {
   /** The `sub` of the verified token; undefined without a token. */
   readonly subject: string | undefined;
+  /** The first 16 hexadecimal digits of the subject's SHA-256 digest, for the log. */
+  readonly subjectDigest?: string;
   /** The scopes of the token and those that need no token (AUTH_READ); `all` with AUTH=none. */
   readonly scopes: ReadonlySet<string> | 'all';
   /** Whether AUTH=jwt is set and the caller sent no token. */
@@ -56,17 +60,22 @@ export function createAuthenticate(auth: Auth | undefined): Authenticate {
     const { subject, scopes, expiresAt } = await verify(token);
     const caller = {
       subject,
+      subjectDigest: createHash('sha256').update(subject).digest('hex').slice(0, 16),
       scopes: new Set([...publicScopes, ...scopes]),
       expiresAt: expiresAt + CLOCK_TOLERANCE_MS,
     };
     cache.set(token, { caller, until: Math.min(Date.now() + CACHE_MS, expiresAt) });
     return caller;
   };
+  const named = (caller: Caller): Caller => {
+    if (caller.subjectDigest) nameSubject(caller.subjectDigest);
+    return caller;
+  };
   return (headers) => {
     const token = tokenOf(headers);
     if (token === undefined) return anonymous;
     const known = cache.get(token);
-    return known && Date.now() < known.until ? known.caller : verifyNew(token);
+    return known && Date.now() < known.until ? named(known.caller) : verifyNew(token).then(named);
   };
 }
 

@@ -1,18 +1,30 @@
 import pLimit from 'p-limit';
 import type { Registry } from 'prom-client';
 
+import { codeOf } from '../contract/gateway-error.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Replicas } from './cluster/replicas.ts';
 import { repeatAfterConflict } from './conflicts.ts';
 import { createDatabaseMetrics, type PoolUse } from './database-metrics.ts';
 import type { Notifications } from './notifications.ts';
-import { createSession, type Observe, type Runner, type Session } from './session.ts';
+import {
+  createSession,
+  type Observe,
+  type Runner,
+  type Session,
+  type Statement,
+} from './session.ts';
 
 /** The state of a database that responds. */
 export interface Readiness {
-  /** Whether it accepts writes: standbys and demoted primaries do not. */
+  /** Whether it accepts writes: standbys, demoted primaries and databases with a full disk do not. */
   readonly writes: boolean;
 }
+
+const DISK_FULL = '53100';
+// After a write has failed because a disk was full, how long the database counts as read-only: longer than load balancers
+// and Prometheus commonly wait between two checks.
+const FULL_DISK_MS = 60_000;
 
 export const READINESS_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "writes"`;
 
@@ -49,7 +61,17 @@ export type Database = ReturnType<typeof createDatabase>;
 /** Creates a Database from a driver. At log level debug, it logs the statements of its sessions. */
 export function createDatabase(driver: Driver, log: Log) {
   const { runner, maxHeavy, notifications } = driver;
-  const { registry, startStatement } = createDatabaseMetrics(driver.ping, driver.poolUse);
+  let readOnlyUntil = 0;
+  /** Rejects with the error of a write, and remembers whether a disk was full. */
+  const noteFullDisk = (error: unknown): never => {
+    if (codeOf(error) === DISK_FULL) readOnlyUntil = performance.now() + FULL_DISK_MS;
+    throw error;
+  };
+  const ping = async (): Promise<Readiness> => {
+    const { writes } = await driver.ping();
+    return { writes: writes && performance.now() > readOnlyUntil };
+  };
+  const { registry, startStatement } = createDatabaseMetrics(ping, driver.poolUse);
   driver.reportServers?.(registry);
   const observe: Observe = log.isLevelEnabled('debug')
     ? (load, sql) => {
@@ -67,16 +89,17 @@ export function createDatabase(driver: Driver, log: Log) {
     runner.transaction((inTransaction) => work(createSession(inTransaction, { observe, limit })));
   return {
     ...driver,
+    ping,
     query,
-    write,
+    write: <Row>(statement: Statement): Promise<Row[]> => write<Row>(statement).catch(noteFullDisk),
     /**
      * Runs `work` in one transaction, and retries it after a conflict. `work` must use only the session that it
      * receives.
      */
     transaction: <Result>(work: (session: Session) => Promise<Result>): Promise<Result> =>
-      runTransaction(work).catch((error: unknown) =>
-        repeatAfterConflict(error, () => runTransaction(work)),
-      ),
+      runTransaction(work)
+        .catch((error: unknown) => repeatAfterConflict(error, () => runTransaction(work)))
+        .catch(noteFullDisk),
     /** Returns a session whose statements all run on `server`. */
     sessionOn: (server: Runner): Session =>
       createSession(server, { observe, limit: pLimit(maxHeavy) }),

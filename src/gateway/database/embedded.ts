@@ -33,9 +33,12 @@ async function createOrOpen(dataDir: string, stderr: StderrWatch): Promise<PGlit
  */
 export async function openEmbedded(migrations: URL, config: Config, log: Log): Promise<Database> {
   const { dataDir } = config;
-  await mkdir(dataDir, { recursive: true }).catch((error: Error) => {
-    throw new ConfigError(`DATA_DIR can't be used: ${error.message}.`);
-  });
+  await mkdir(dataDir, { recursive: true })
+    // With `recursive`, Node.js 20 to 24 report a read-only disk as ENOENT.
+    .catch(() => mkdir(dataDir))
+    .catch((error: Error) => {
+      throw new ConfigError(`DATA_DIR can't be used: ${error.message}.`);
+    });
   const unlock = await lockFolder(dataDir);
   const stderr = watchStderr();
   const pglite = await createOrOpen(dataDir, stderr).catch((error: Error) => {

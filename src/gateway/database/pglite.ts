@@ -3,6 +3,7 @@ import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 
 import { TYPE_PARSERS } from '../kinds/kinds.ts';
 import type { Log } from '../telemetry/log.ts';
+import { watchStatement } from '../telemetry/request-log.ts';
 import {
   createDatabase,
   type Database,
@@ -53,9 +54,11 @@ const runSqlOn =
 export const migratePglite = (migrations: URL, pglite: PGlite, log: Log): Promise<void> =>
   migrate(migrations, runSqlOn(pglite), log);
 
-const runnerOn = (session: Pick<PGlite, 'query'>): Runner => ({
-  run: async <Row>(text: string, values: unknown[]) =>
-    (await session.query<Row>(text, values, { parsers: TYPE_PARSERS })).rows,
+const runnerOn = (session: Pick<PGlite, 'query'>, log: Log): Runner => ({
+  run: async <Row>(text: string, values: unknown[]) => {
+    const sent = session.query<Row>(text, values, { parsers: TYPE_PARSERS });
+    return (await watchStatement(log, text, sent)).rows;
+  },
 });
 
 /**
@@ -66,8 +69,8 @@ export async function openPglite(migrations: URL, pglite: PGlite, log: Log): Pro
   await requireMigrated(migrations, runSqlOn(pglite));
   const driver: Driver = {
     runner: {
-      ...runnerOn(pglite),
-      transaction: (work) => pglite.transaction((transaction) => work(runnerOn(transaction))),
+      ...runnerOn(pglite, log),
+      transaction: (work) => pglite.transaction((transaction) => work(runnerOn(transaction, log))),
     },
     description: `embedded PostgreSQL (PGlite) in ${pglite.dataDir ?? 'memory'}`,
     keepsPlans: false,

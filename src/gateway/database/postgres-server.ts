@@ -13,6 +13,7 @@ import { NAME } from '../config/version.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
 import { TYPE_PARSERS } from '../kinds/kinds.ts';
 import type { Log } from '../telemetry/log.ts';
+import { addWait, watchStatement } from '../telemetry/request-log.ts';
 import {
   isConnectionLost,
   keepsConnection,
@@ -82,6 +83,7 @@ export class PostgresServer implements TransactionRunner {
   /** The number of statements and transactions sent. */
   statements = 0;
   readonly #config: Config;
+  readonly #log: Log;
   readonly #silenceMs: number;
   readonly #pool: Pool;
   readonly #connections = new Map<ClientBase, PooledConnection>();
@@ -91,6 +93,7 @@ export class PostgresServer implements TransactionRunner {
     this.url = url;
     this.name = new URL(url).host;
     this.#config = config;
+    this.#log = log;
     this.#silenceMs = config.statementTimeoutMs + graceMs;
     this.#pool = new Pool({
       connectionString: url,
@@ -140,12 +143,12 @@ export class PostgresServer implements TransactionRunner {
     let writes = false;
     let failure: unknown;
     try {
-      await client.query('BEGIN');
+      await watchStatement(this.#log, 'BEGIN', client.query('BEGIN'));
       const result = await work({
         run: (text, values, options) => this.#send(client, text, values, options),
       });
       writes = true;
-      const { command } = await client.query('COMMIT');
+      const { command } = await watchStatement(this.#log, 'COMMIT', client.query('COMMIT'));
       // If a statement failed, PostgreSQL responds to COMMIT with ROLLBACK, which pg does not report as an error.
       if (command !== 'COMMIT') throw new Error('The transaction was rolled back.');
       return result;
@@ -212,9 +215,13 @@ export class PostgresServer implements TransactionRunner {
   async #connect(): Promise<PoolClient> {
     this.statements += 1;
     const before = this.#aborts;
-    const client = await this.#pool.connect().catch((error: Error) => {
-      throw toLossError(error, false);
-    });
+    const start = performance.now();
+    const client = await this.#pool
+      .connect()
+      .catch((error: Error) => {
+        throw toLossError(error, false);
+      })
+      .finally(() => addWait('poolMs', start));
     if (before === this.#aborts) return client;
     client.release(true);
     throw new NothingWritten(ABORTED);
@@ -232,12 +239,13 @@ export class PostgresServer implements TransactionRunner {
     const query = { name, text, values: values.map(toParameter), types: TYPES };
     // With pg's own promise, rows are still in use when garbage is collected, and move to the heap's old generation:
     // reading large rows takes 1.5 times the CPU time.
-    return new Promise<Row[]>((resolve, reject) => {
+    const sent = new Promise<Row[]>((resolve, reject) => {
       client.query<Row & object>(query, (error: Error | null, result) => {
         if (error) reject(error);
         else resolve(result.rows);
       });
     });
+    return watchStatement(this.#log, text, sent);
   }
 
   /**

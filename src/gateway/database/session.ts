@@ -1,6 +1,7 @@
 import type { LimitFunction } from 'p-limit';
 import type { Sql } from 'sql-template-tag';
 
+import { addWait } from '../telemetry/request-log.ts';
 import { type Recipient, RecipientGone } from './recipient.ts';
 
 /**
@@ -91,8 +92,10 @@ export function createSession(runner: Runner, { observe, limit, repeat }: Sessio
     const options = { planning, writes: false, recipient };
     if (load === 'light') return send<Row>(statement, load, options);
     let rows: Row[] = [];
+    const queuedAt = performance.now();
     // The callback does not return the rows, because p-limit 7 would keep its result in memory for longer.
     await limit(async () => {
+      addWait('queueMs', queuedAt);
       rows = await send<Row>(statement, load, options);
     });
     return rows;

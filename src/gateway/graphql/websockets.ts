@@ -18,9 +18,9 @@ import type { Context } from '../context.ts';
 import { GatewayError, Unauthenticated } from '../contract/gateway-error.ts';
 import type { Recipient } from '../database/recipient.ts';
 import { requestIdOf } from '../http/request.ts';
-import { type RequestLog, watchRequest } from '../telemetry/request-log.ts';
+import { type RequestLog, runFor, watchRequest } from '../telemetry/request-log.ts';
 import { toClientResult } from './client-errors.ts';
-import { toDocumentParams } from './params.ts';
+import { type DocumentParams, toDocumentParams } from './params.ts';
 import { closeSocket, rejectHandshake, send, watchSocket } from './socket.ts';
 import { type EndpointOptions, isStream, type Results } from './yoga.ts';
 
@@ -128,10 +128,11 @@ async function run(
   operations.set(id, () =>
     end({ method: 'WebSocket', route: '/graphql', status: 200, level: 'info' }),
   );
-  const results = await executor(exchange, 'POST', () => {
+  const readParams = (): DocumentParams => {
     if (operations.size > limits.maxStreamsPerCaller) throw new GatewayError('TOO_MANY_STREAMS');
     return toDocumentParams(payload, limits);
-  });
+  };
+  const results = await runFor(requestLog, () => executor(exchange, 'POST', readParams));
   const toBody = (result: ExecutionResult): ExecutionResult =>
     toClientResult(result, { isJson: false, log, requestLog }).body;
   if (!isStream(results)) return toBody(results);

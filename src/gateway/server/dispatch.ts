@@ -14,7 +14,13 @@ import type { serveAsset } from '../http/static-asset.ts';
 import { beginResponse, writeResponse } from '../http/write-response.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { addErrorCode, logCause, type RequestLog, watchRequest } from '../telemetry/request-log.ts';
+import {
+  addErrorCode,
+  logCause,
+  type RequestLog,
+  runFor,
+  watchRequest,
+} from '../telemetry/request-log.ts';
 import type { ShutdownState } from './shutdown.ts';
 
 type Page = ReturnType<typeof serveAsset>;
@@ -120,11 +126,11 @@ export function createDispatch(options: DispatchOptions): RequestListener {
         if (rejection) throw rejection;
         return callRoute(req, search, match, notFound);
       };
-      return respondWith(exchange, log, call, match?.route.headers);
+      return runFor(requestLog, () => respondWith(exchange, log, call, match?.route.headers));
     }
     if (rejection) return graphql.reject(exchange, rejection);
     if (type === PAGE) return writeResponse(req, res, await graphiql(req));
-    return graphql.respond(exchange, search, type);
+    return runFor(requestLog, () => graphql.respond(exchange, search, type));
   };
 
   const beginExchange: RequestListener = (req, res) => {

@@ -54,7 +54,7 @@ export function createRoutes(
       ...route,
       get: async (request) => {
         const { isAnonymous } = await admit(request, 'read');
-        metrics.countCalls([operation.name], request.headers, isAnonymous, isDeprecated);
+        metrics.countCalls([operation.name], request.headers, { isAnonymous, isDeprecated });
         return route.get(request);
       },
     };

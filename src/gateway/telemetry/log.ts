@@ -27,6 +27,7 @@ function toLoggedError(error: unknown, depth = 0): object {
   return {
     type: error.constructor.name || name,
     ...('code' in error && { code: String(error.code) }),
+    ...('sql' in error && { sql: error.sql }),
     message,
     stack,
     ...(cause instanceof Error && depth < MAX_CAUSES && { cause: toLoggedError(cause, depth + 1) }),

@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
 import { trace } from '@opentelemetry/api';
 
 import type { GatewayError } from '../contract/gateway-error.ts';
@@ -17,11 +19,18 @@ export interface RequestLog {
   isRejected?: boolean;
   /** Whether AUTH=jwt is set and the caller sent no token. */
   isAnonymous?: boolean;
+  /** A digest of the token's `sub`, so that the log contains no personal data. */
+  subject?: string;
+  /** What the request has waited for, in milliseconds. Waits at the same time each count. */
+  waits?: Partial<Record<Wait, number>>;
   /** Whether the response is a stream of results. */
   isStream?: boolean;
   /** The codes of the errors in the response; for GraphQL, including errors in the data. */
   codes?: Set<string>;
 }
+
+/** A turn in a queue of the gateway, a connection from the pool, or the database's response to a statement. */
+type Wait = 'queueMs' | 'poolMs' | 'sqlMs';
 
 export interface RequestEnd {
   readonly method: string | undefined;
@@ -33,21 +42,76 @@ export interface RequestEnd {
   readonly level: 'info' | 'debug';
 }
 
+const requests = new AsyncLocalStorage<RequestLog | undefined>();
+
+/** Runs `work` as part of a request, or of no request: what `work` waits for then counts for that request. */
+export const runFor = <Result>(requestLog: RequestLog | undefined, work: () => Result): Result =>
+  requests.run(requestLog, work);
+
+/** Adds the digest of a token's subject to the current request. */
+export function nameSubject(digest: string): void {
+  const requestLog = requests.getStore();
+  if (requestLog) requestLog.subject = digest;
+}
+
+/** Adds the time since `start`, of performance.now(), to what the current request has waited for. */
+export function addWait(wait: Wait, start: number): void {
+  const requestLog = requests.getStore();
+  if (!requestLog) return;
+  const waits = (requestLog.waits ??= {});
+  waits[wait] = (waits[wait] ?? 0) + performance.now() - start;
+}
+
+/** Returns what a line of the log says about its request. */
+const toSource = ({ id, operationName }: RequestLog) => ({ requestId: id, operationName });
+
+// A statement that takes longer is logged.
+const SLOW_MS = 1000;
+
+/** Waits for the result of a statement. Logs a slow statement, and adds the SQL to an error, which is logged with it. */
+export async function watchStatement<Result>(
+  log: Log,
+  sql: string,
+  sent: Promise<Result>,
+): Promise<Result> {
+  const start = performance.now();
+  try {
+    return await sent;
+  } catch (error) {
+    throw error instanceof Error ? Object.assign(error, { sql }) : error;
+  } finally {
+    addWait('sqlMs', start);
+    const ms = performance.now() - start;
+    const requestLog = requests.getStore();
+    if (ms > SLOW_MS) {
+      log.warn({ ...(requestLog && toSource(requestLog)), sql, ms }, 'A statement was slow.');
+    }
+  }
+}
+
 export function addErrorCode(requestLog: RequestLog, code: string): void {
   (requestLog.codes ??= new Set()).add(code);
 }
 
 /** Logs an error's cause, with the additional properties `known`, if the error is to be logged (`isLogged`). */
-export function logCause(log: Log, { id }: RequestLog, error: GatewayError, known?: object): void {
+export function logCause(
+  log: Log,
+  requestLog: RequestLog,
+  error: GatewayError,
+  known?: object,
+): void {
   if (!error.isLogged) return;
-  log.error({ err: error.cause ?? error, requestId: id, ...known }, error.message);
+  log.error({ err: error.cause ?? error, ...toSource(requestLog), ...known }, error.message);
 }
+
+/** Rounds milliseconds to microseconds. */
+const toMicroseconds = (ms: number): number => Math.round(ms * 1000) / 1000;
 
 /** Logs a request that has ended. The line contains no values from the operation, the URL or the database. */
 function writeRequestLog(log: Log, requestLog: RequestLog, end: RequestEnd): void {
   const { level, method, route, status, ms } = end;
   if (!log.isLevelEnabled(level)) return;
-  const { id, operationName, operationType, cost, codes } = requestLog;
+  const { id, operationName, operationType, subject, cost, codes, waits } = requestLog;
   const line = {
     requestId: id,
     traceId: trace.getActiveSpan()?.spanContext().traceId,
@@ -55,10 +119,14 @@ function writeRequestLog(log: Log, requestLog: RequestLog, end: RequestEnd): voi
     route,
     operationName,
     operationType,
+    subject,
     cost,
     status,
     codes: codes && [...codes],
-    ms: Math.round(ms * 1000) / 1000,
+    ms: toMicroseconds(ms),
+    queueMs: waits?.queueMs && toMicroseconds(waits.queueMs),
+    poolMs: waits?.poolMs && toMicroseconds(waits.poolMs),
+    sqlMs: waits?.sqlMs && toMicroseconds(waits.sqlMs),
   };
   log[level](line, 'A request ended.');
 }

@@ -60,6 +60,16 @@ function callerNameOf(headers: IncomingHttpHeaders): string {
   return name.slice(0, MAX_NAME_LENGTH).replaceAll(/[^ -~]/g, '?');
 }
 
+/** What is counted of a call besides its operations. */
+interface CallFacts {
+  /** Whether AUTH=jwt is set and the caller sent no token. */
+  readonly isAnonymous: boolean | undefined;
+  /** Whether an operation is deprecated. */
+  readonly isDeprecated: boolean;
+  /** The estimated cost of a GraphQL operation. */
+  readonly cost?: number;
+}
+
 /**
  * Creates a function that counts the calls to each operation, which is a method with a path template, or a schema
  * coordinate. The caller's name comes from the headers. With AUTH=jwt, the name is `anonymous` for a caller without a
@@ -73,16 +83,22 @@ function createCountCalls(registers: Registry[]) {
     labelNames: ['operation', 'caller'],
     registers,
   });
+  const costs = new Counter({
+    name: 'operation_cost_total',
+    help: 'Estimated cost of the executed GraphQL operations, by caller.',
+    labelNames: ['caller'],
+    registers,
+  });
   const operationsOf = new Map<string, Set<string>>();
   const labelOf = createCallerNames(MAX_CALLERS, (caller) => {
+    costs.remove({ caller });
     for (const operation of operationsOf.get(caller) ?? []) calls.remove({ operation, caller });
     operationsOf.delete(caller);
   });
   return (
     operations: Iterable<string>,
     headers: IncomingHttpHeaders,
-    isAnonymous: boolean | undefined,
-    isDeprecated: boolean,
+    { isAnonymous, isDeprecated, cost = 0 }: CallFacts,
   ): void => {
     const caller = isAnonymous ? ANONYMOUS : labelOf(callerNameOf(headers), isDeprecated);
     const called = operationsOf.get(caller) ?? new Set();
@@ -91,6 +107,7 @@ function createCountCalls(registers: Registry[]) {
       called.add(operation);
       calls.inc({ operation, caller });
     }
+    costs.inc({ caller }, cost);
   };
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -9,6 +10,7 @@ import { ENDED, expectNoDataLogged, FAULTS, findLine, SECRET } from '../../suppo
 import { post } from '../../support/post.ts';
 import { type LogEntry, type Program, startProgram } from '../../support/program.ts';
 import { sendRaw } from '../../support/raw.ts';
+import { AUTH_BY_SECRET, bearing, mint } from '../../support/tokens.ts';
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
@@ -17,12 +19,14 @@ const FAIL = `process.once('SIGUSR2', () => { throw new Error('Not caught.') })`
 
 const store = useProgramStore();
 let program: Program;
+let secured: Program;
 beforeAll(async () => {
   program = await startProgram({
     ...store.environment,
     LOG_LEVEL: 'debug',
     NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(FAIL)}"`,
   });
+  secured = await startProgram({ ...store.environment, ...AUTH_BY_SECRET });
   await store.run(FAULTS);
 });
 
@@ -43,10 +47,35 @@ describe('a POST', () => {
       cost: 2140,
       status: 200,
       ms: expect.any(Number),
+      queueMs: expect.any(Number),
+      poolMs: expect.any(Number),
+      sqlMs: expect.any(Number),
       msg: ENDED,
     });
     expect(line['ms']).toBeGreaterThan(0);
     expect(line['ms']).toBeLessThan(10_000);
+  });
+
+  it('is logged with the time that it has waited for PostgreSQL, and a slow statement with its operation and its SQL', async () => {
+    await store.run(`
+      create function wait() returns trigger language plpgsql as
+        $$ begin perform pg_sleep(1.1); return new; end $$;
+      create trigger wait before insert on categories for each row when (new.name = 'Slow') execute function wait()`);
+    const query = `mutation Slowly { createCategory(input: { name: "Slow" }) { __typename } }`;
+    const line = await lineOf(await post(program, { query }));
+    const { requestId, sqlMs } = line;
+    expect(sqlMs).toBeGreaterThan(1100);
+    expect(sqlMs).toBeLessThan(Number(line['ms']));
+    expect(line['poolMs']).toBeLessThan(1000);
+    expect(program.entries).toContainEqual(
+      expect.objectContaining({
+        level: 40,
+        requestId,
+        operationName: 'Slowly',
+        sql: expect.stringContaining('insert into categories'),
+        msg: 'A statement was slow.',
+      }),
+    );
   });
 
   it('is logged with the name and type of its operation even if the operation is invalid', async () => {
@@ -104,7 +133,7 @@ describe('a POST', () => {
   });
 
   it('that causes an internal error is logged with a second line, which has the cause and the same request id', async () => {
-    const response = await post(program, { query: '{ orders { nodes { id } } }' });
+    const response = await post(program, { query: 'query Open { orders { nodes { id } } }' });
     const line = await lineOf(response);
     expect(line['codes']).toEqual(['INTERNAL_SERVER_ERROR']);
     const errors = program.entries.filter(
@@ -113,12 +142,31 @@ describe('a POST', () => {
     expect(errors).toHaveLength(1);
     expect(errors[0]).toMatchObject({
       path: ['orders'],
+      operationName: 'Open',
       err: {
+        sql: expect.stringContaining('from orders'),
         code: '42P01',
         message: expect.stringContaining('"orders" does not exist'),
         stack: expect.stringContaining('at '),
       },
     });
+  });
+});
+
+describe('a caller with a token', () => {
+  it('is logged as a digest of its subject', async () => {
+    const headers = bearing(await mint({ sub: 'ann@example.com', scope: 'read' }));
+    const subject = createHash('sha256').update('ann@example.com').digest('hex').slice(0, 16);
+    for (const path of ['/graphql?query={__typename}', '/pets/1']) {
+      // The second request finds the caller in the cache.
+      for (let count = 0; count < 2; count += 1) {
+        const response = await fetch(secured.url + path, { headers });
+        expect(await findLine(secured, response)).toMatchObject({ subject });
+      }
+    }
+    const anonymous = await fetch(`${secured.url}/pets/1`);
+    expect(await findLine(secured, anonymous)).not.toHaveProperty('subject');
+    expect(JSON.stringify(secured.entries)).not.toContain('ann@');
   });
 });
 

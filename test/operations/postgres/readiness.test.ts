@@ -71,4 +71,23 @@ describe('the readiness check /ready', () => {
     // A request may have used the lost connection before the gateway noticed the loss.
     gateway.loggedErrors.splice(0);
   });
+
+  it('says that the database accepts no writes after a write has found its disk full', async () => {
+    await runSql(
+      store.url,
+      `create function fail() returns trigger language plpgsql as
+         $$ begin raise 'could not extend file' using errcode = 'disk_full'; end $$;
+       create trigger fail before insert on categories execute function fail()`,
+    );
+    const create = (key: string): Promise<unknown> =>
+      gateway.graphql(`mutation { createCategory(input: { name: "C" }${key}) { __typename } }`);
+    for (const key of ['', ', idempotencyKey: "1"']) {
+      expect(await create(key)).toMatchObject({
+        errors: [{ extensions: { code: 'SERVICE_UNAVAILABLE' } }],
+      });
+      expect(await readiness()).toEqual([200, 503]);
+    }
+    expect(await (await gateway.rest('/metrics')).text()).toContain('\ndatabase_writable 0\n');
+    gateway.loggedErrors.splice(0);
+  });
 });

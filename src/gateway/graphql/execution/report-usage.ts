@@ -9,7 +9,11 @@ export const countUsage =
   (call) => {
     const { req, caller } = call.context;
     const { counted, deprecated } = usageOf(call.schema, call.operation);
-    metrics.countCalls(counted, req.headers, caller.isAnonymous, deprecated.size > 0);
+    metrics.countCalls(counted, req.headers, {
+      isAnonymous: caller.isAnonymous,
+      isDeprecated: deprecated.size > 0,
+      cost: call.estimate.cost,
+    });
     return next(call);
   };
 
