@@ -221,7 +221,7 @@ export const COSTS: readonly Cost[] = [
   {
     operation: 'updatePets',
     request: change('updatePets(input: [{ id: 11, name: "Cleo" }, { id: 12, status: SOLD }])'),
-    statements: 1,
+    statements: 2,
   },
   {
     operation: 'updateInventories',

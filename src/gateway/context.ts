@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
+import type { LimitFunction } from 'p-limit';
+
 import type { Authenticate, Caller } from './auth/caller.ts';
 import type { ChangeFeed } from './changes/feed.ts';
 import type { Recipient } from './database/recipient.ts';
@@ -28,6 +30,8 @@ export interface Context {
 export interface CallContext extends Pick<Context, 'changes'>, Pick<Exchange, 'recipient'> {
   /** The database that loaders read: the primary or a replica (graphql/execution/read-from-replicas.ts). */
   source: DataSource;
+  /** Limits how many statements for lists the operation runs at the same time; created by its first list. */
+  limit?: LimitFunction;
   readonly caller: Caller;
   /** The performance.now() at which the request had been read and its token verified. */
   readonly arrivedAt: number;

@@ -4,8 +4,9 @@ import { connect } from 'node:net';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { readConfig } from '../../src/gateway/config/config.ts';
+import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
 import { serveAsset } from '../../src/gateway/http/static-asset.ts';
+import { createGuide } from '../../src/gateway/pages/guide.ts';
 import { renderHome } from '../../src/gateway/pages/home.ts';
 import { renderMigrationGuide } from '../../src/gateway/pages/migration-guide.ts';
 import { printSchema } from '../../src/gateway/schema/print.ts';
@@ -293,4 +294,11 @@ describe('the migration guide', () => {
       old.map((order) => ({ ...order, id: String(order.id), petId: String(order.petId) })),
     );
   });
+});
+
+it('a gateway whose guide has not been built does not start, and says how to build it', () => {
+  const pages = { ...petStore.pages, guide: new URL('file:///none/guide.json') };
+  expect(() => createGuide({ config: readConfig({}), store: { ...petStore, pages } })).toThrow(
+    new ConfigError('/none/guide.json does not exist. Run `npm run build` first.'),
+  );
 });

@@ -1,7 +1,13 @@
 import { existsSync } from 'node:fs';
 
-const findRoot = (folder: URL): URL =>
-  existsSync(new URL('package.json', folder)) ? folder : findRoot(new URL('..', folder));
+/** Returns the nearest folder, from this one upwards, that contains a package.json. */
+export function findRoot(folder: URL): URL {
+  if (existsSync(new URL('package.json', folder))) return folder;
+  const parent = new URL('..', folder);
+  if (parent.href === folder.href)
+    throw new Error('No folder above the program has a package.json.');
+  return findRoot(parent);
+}
 
 /** The project's folder, both for the modules in `src/` and for their bundle in `dist/`. */
 export const ROOT = findRoot(new URL('.', import.meta.url));

@@ -1,8 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 
 import escapeHtml from 'escape-html';
 import { z } from 'zod';
 
+import { ConfigError } from '../config/config.ts';
 import type { Route } from '../http/route.ts';
 import { type Asset, serveAsset } from '../http/static-asset.ts';
 import { renderIndexed, renderPage, type Site } from './page.ts';
@@ -62,10 +64,16 @@ const renderDocument = (
   });
 };
 
-/** Creates the routes of the guide, if the store has one. */
+/**
+ * Creates the routes of the guide, if the store has one.
+ * @throws ConfigError if the guide has not been built
+ */
 export function createGuide(site: Site): Route[] {
   const { guide } = site.store.pages;
   if (!guide) return [];
+  if (!existsSync(guide)) {
+    throw new ConfigError(`${fileURLToPath(guide)} does not exist. Run \`npm run build\` first.`);
+  }
   const pages = Guide.parse(JSON.parse(readFileSync(guide, 'utf8')));
   return [
     { path: '/guide', get: serveAsset(() => renderStart(site, pages)) },

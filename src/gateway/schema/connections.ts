@@ -5,7 +5,6 @@ import type { CallContext } from '../context.ts';
 import type { ListArguments } from '../tables/listing.ts';
 import type { ListRequest, Pages } from '../tables/loaders.ts';
 import { ALL_ROWS } from '../tables/pages.ts';
-import { perObject } from '../tables/per-object.ts';
 import type { Repository } from '../tables/repository.ts';
 import { DEFAULT_PAGE } from '../tables/window.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
@@ -17,11 +16,11 @@ import type { FieldSql } from './rows.ts';
 // requests.
 const MAX_STATEMENTS = 4;
 
-/** Returns the ListRequest that all lists of an operation share. */
-const requestOf = perObject(({ recipient }: CallContext): ListRequest => ({
-  limit: pLimit(MAX_STATEMENTS),
-  recipient,
-}));
+/** Returns the ListRequest of an operation, whose lists share the limit. */
+const requestOf = (context: CallContext): ListRequest => ({
+  limit: (context.limit ??= pLimit(MAX_STATEMENTS)),
+  recipient: context.recipient,
+});
 
 const PAGE_SIZE: ListSize = {
   assumedSize: DEFAULT_PAGE,

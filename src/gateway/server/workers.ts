@@ -10,6 +10,8 @@ import { logAddress, openStore } from './serve.ts';
 // Without this delay, workers that keep dying would keep the machine busy.
 const RESTART_MS = 2000;
 
+const NOT_STARTED = 'A worker could not be started. The gateway will try again.';
+
 /** Whether this process is one of several that share the port. */
 export const { isWorker } = cluster;
 
@@ -26,7 +28,8 @@ export function onPrimaryStops(stop: () => void): void {
 
 const workers = (): Worker[] =>
   Object.values(cluster.workers ?? {}).flatMap((worker) =>
-    worker && !worker.isDead() ? [worker] : [],
+    // A worker whose process could not be started has no id.
+    worker?.process.pid !== undefined && !worker.isDead() ? [worker] : [],
   );
 
 /** Starts a worker; the primary process has already migrated and filled the database. */
@@ -50,14 +53,28 @@ export async function startWorkers(
 
   let isUp = false;
   let isStopping = false;
-  const replace = async (worker: Worker): Promise<void> => {
+  const replace = async (reason: string, err?: unknown): Promise<void> => {
     if (isStopping) return;
+    if (isUp || err) log.error({ err }, reason);
     if (!isUp) process.exit(1);
-    log.error(`Worker ${worker.process.pid} died and will be replaced.`);
     await sleep(RESTART_MS);
-    if (!isStopping) fork();
+    if (!isStopping) start();
   };
-  cluster.on('exit', (worker) => void replace(worker));
+  const start = (): void => {
+    try {
+      const worker = fork();
+      // Without a listener, the error would end this process, and with it all workers.
+      worker.on('error', (error) => {
+        if (worker.process.pid === undefined) void replace(NOT_STARTED, error);
+        else log.error({ err: error }, `Worker ${worker.process.pid} failed.`);
+      });
+    } catch (error) {
+      void replace(NOT_STARTED, error);
+    }
+  };
+  cluster.on('exit', ({ process: { pid } }) => {
+    void replace(`Worker ${pid} died and will be replaced.`);
+  });
   process.on('exit', () => {
     for (const worker of workers()) worker.process.kill('SIGKILL');
   });
@@ -76,6 +93,6 @@ export async function startWorkers(
       isUp = true;
       resolve();
     });
-    for (let started = 0; started < config.workers; started += 1) fork();
+    for (let started = 0; started < config.workers; started += 1) start();
   });
 }

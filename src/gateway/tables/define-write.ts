@@ -30,10 +30,24 @@ interface Write<Shape extends z.ZodRawShape, Result> {
    * it is `normalize` of the row's table.
    */
   readonly stored: (result: Result) => Result;
+  /** Whether `write` needs a transaction even without an idempotency key, because it runs several statements. */
+  readonly inTransaction?: boolean;
   readonly write: (session: Session, args: Arguments<Shape>) => Promise<Result>;
   /** Converts a PostgreSQL error to an error for the caller, if it is about the arguments. */
   readonly toError?: (error: unknown, args: Arguments<Shape>) => unknown;
 }
+
+// All writes lock rows in one order, so they never wait for each other in a circle:
+//
+//   1. the idempotency key
+//   2. the rows that others refer to, before the rows that refer to them: a pet, then its stock and its orders
+//   3. the rows of a table in the order of their ids, or all at once with SKIP LOCKED
+//   4. at the end, by foreign keys: KEY SHARE, which only the deletion of the row waits for
+//
+// Two things lock against this order. Neither can close a circle. A changed reference locks the new row last (a pet, then
+// its category): deleting that row reads the rows that refer to it with KEY SHARE, which an update does not block. So an
+// update must lock with NO KEY UPDATE, never with UPDATE. And a write of one statement may start from an old version of a
+// row, so a statement that locks several rows must not also update them if other writes take KEY SHARE on them (lines.ts).
 
 /**
  * Creates the function of a mutation, which validates the arguments and writes once per idempotency key. The function
@@ -44,6 +58,7 @@ export function defineWrite<const Shape extends z.ZodRawShape, Result>({
   args: shape,
   digested = (args) => args,
   stored,
+  inTransaction,
   write,
   toError = (error) => error,
 }: Write<Shape, Result>): Mutate<Result> {
@@ -53,7 +68,7 @@ export function defineWrite<const Shape extends z.ZodRawShape, Result>({
     // `rest` contains the arguments of the shape.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const args = rest as unknown as Arguments<Shape>;
-    const request = { key, caller, operation, input: digested(args), stored };
+    const request = { key, caller, operation, input: digested(args), stored, inTransaction };
     try {
       return await writeOnce(db, request, (session) => write(session, args));
     } catch (error) {

@@ -18,6 +18,8 @@ interface IdempotentWrite<Result> {
   readonly input: unknown;
   /** Returns the part of a result that is stored. It also completes other releases' results, which may lack columns. */
   readonly stored: (result: Result) => Result;
+  /** Whether the write needs a transaction even without a key. */
+  readonly inTransaction?: boolean | undefined;
 }
 
 /**
@@ -49,8 +51,8 @@ export async function writeOnce<Result>(
   request: IdempotentWrite<Result>,
   write: (session: Session) => Promise<Result>,
 ): Promise<Result> {
-  const { key, stored } = request;
-  if (key == null) return write(db);
+  const { key, stored, inTransaction } = request;
+  if (key == null) return inTransaction ? db.transaction(write) : write(db);
   const storedKey = toStoredKey(key, request.caller);
   const hash = digest([request.operation, request.input]);
   return db.transaction(async (session) => {

@@ -86,16 +86,11 @@ interface UpdateLine<Row> {
   readonly data: Partial<Row>;
 }
 
-/**
- * Returns the UPDATE of several rows. If a line's id does not exist, `exists` is false in its result row, and nothing
- * changes. Rows are locked in the order of their ids, so concurrent updates do not deadlock.
- */
+/** Returns the UPDATE of several rows. If the lines change nothing, it only reads the rows. */
 function updateLines<Row>(table: StoredTable<Row>, lines: readonly UpdateLine<Row>[]): Sql {
   const fields = Object.values<Field>(table.fields).filter(({ name }) =>
     lines.some(({ data }) => valueIn(data, name) !== undefined),
   );
-  const from = raw(table.name);
-  const id = raw(table.id.column);
   const columns = fields.flatMap(({ ownColumn, kind }) => [
     [ownColumn, kind.sqlType],
     [`has_${ownColumn}`, 'boolean'],
@@ -114,19 +109,35 @@ function updateLines<Row>(table: StoredTable<Row>, lines: readonly UpdateLine<Ro
         `${column} = case when has_${column} then lines.${column} else target.${column} end`,
     )
     .join(', ');
+  const from = raw(table.name);
+  const isLine = sql`target.${raw(table.id.column)} = line_id`;
   const update = sql`
-    update ${from} as target set ${raw(changes)} from lines
-    where target.${id} = line_id and (select count(*) from locked) = (select count(*) from lines)
-    returning target.*`;
-  const unchanged = sql`select ${from}.* from ${from} join locked using (${id})`;
+    update ${from} as target set ${raw(changes)} from lines where ${isLine} returning target.*`;
+  const unchanged = sql`select target.* from ${from} as target join lines on ${isLine}`;
   return sql`
-    with lines as materialized (${rows}), locked as materialized (
-      select ${id} from ${from} where ${id} = any((select array_agg(line_id) from lines)::bigint[])
-      order by ${id} for no key update
-    ), changed as (${changes ? update : unchanged})
-    select locked.${id} is not null as "exists", ${table.as('changed').columns}
-    from lines left join locked on locked.${id} = line_id left join changed on changed.${id} = line_id
-    order by index`;
+    with lines as materialized (${rows}), changed as (${changes ? update : unchanged})
+    select ${table.as('changed').columns}
+    from lines join changed on changed.${raw(table.id.column)} = line_id order by index`;
+}
+
+/**
+ * Locks the rows of the lines in the order of their ids (define-write.ts), and returns the ids that exist.
+ *
+ * The UPDATE is a statement of its own, because its snapshot has to be newer than the locks. With an older snapshot, it
+ * would start from an old version of a row and wait for all who follow that version to the newest; one of them may wait
+ * for the lock on the newest.
+ */
+async function lockLines<Row>(
+  { write }: Session,
+  table: StoredTable<Row>,
+  lines: readonly UpdateLine<Row>[],
+): Promise<Set<bigint>> {
+  const column = raw(table.id.column);
+  const locked = await write<{ id: bigint }>(sql`
+    select ${column} as id from ${raw(table.name)}
+    where ${column} = any((select ${lines.map(({ id }) => id)}::bigint[])::bigint[])
+    order by ${column} for no key update`);
+  return new Set(locked.map(({ id }) => id));
 }
 
 /** Returns the error of the line that violates a constraint. PostgreSQL reports only the value, not the line. */
@@ -180,11 +191,13 @@ export function createUpdateMany<Row extends object>(
     args: { input: linesOf(Line, 'id') },
     digested: ({ input }) => input,
     stored: table.normalizeAll,
-    write: async ({ write }, { input }) => {
-      const rows = await write<{ exists: boolean }>(updateLines(table, input));
+    inTransaction: true,
+    write: async (session, { input }) => {
+      const locked = await lockLines(session, table, input);
       for (const [index, { id }] of input.entries()) {
-        if (!rows[index]?.exists) throw new NotFound(id, index);
+        if (!locked.has(id)) throw new NotFound(id, index);
       }
+      const rows = await session.write<object>(updateLines(table, input));
       return rows.map((row) => {
         const found = changed.rowOf(row);
         if (!found) throw new Error('A row was not changed.');

@@ -86,8 +86,8 @@ const sourceFor = (source: DataSource, recipient: Recipient): DataSource => ({
 });
 
 /**
- * Loads a list or count of the rows that belong to a parent. A shared statement counts towards the limit of the first
- * request that loads it.
+ * Loads a list or count of the rows that belong to a parent. A shared statement counts towards the limits of all its
+ * requests, and starts as soon as one of them has room.
  */
 type ListLoader<Args, Value> = (
   source: DataSource,
@@ -95,28 +95,38 @@ type ListLoader<Args, Value> = (
   request: ListRequest,
 ) => Promise<Value>;
 
+/** The lookups that share a statement, and the limits of their requests. */
+interface Batch<Value> {
+  readonly loader: DataLoader<bigint, Value>;
+  readonly limits: Set<LimitFunction>;
+}
+
 /** Creates a loader. All parents with equal arguments share a batch. */
 function byParent<Args, Value>(
   name: string,
   read: (db: Database, ids: readonly bigint[], args: Args) => Promise<Map<bigint, Value>>,
 ): ListLoader<Args, Value> {
-  const sharedOf = perObject((_loaders: DataSource) => shareInTurn<DataLoader<bigint, Value>>());
-  const createBatch = (
-    source: DataSource,
-    args: Args,
-    limit: LimitFunction,
-  ): DataLoader<bigint, Value> =>
-    new DataLoader<bigint, Value>(async (ids) => {
+  const sharedOf = perObject((_loaders: DataSource) => shareInTurn<Batch<Value>>());
+  const createBatch = (source: DataSource, args: Args): Batch<Value> => {
+    const limits = new Set<LimitFunction>();
+    const loader = new DataLoader<bigint, Value>(async (ids) => {
       source.observeBatch(name, ids.length);
-      const valueOf = await limit(read, source.db, [...new Set(ids)], args);
+      let values: Promise<Map<bigint, Value>> | undefined;
+      const start = () => (values ??= read(source.db, [...new Set(ids)], args));
+      const valueOf = await Promise.race(Array.from(limits, (limit) => limit(start)));
       return ids.map(
         (id) => valueOf.get(id) ?? new Error(`The loader ${name} returned nothing for ${id}.`),
       );
     }, SHARED);
-  return (source, { parent, args }, { limit, recipient }) =>
-    sharedOf(source)(JSON.stringify([args]), recipient, (recipients) =>
-      createBatch(sourceFor(source, recipients), args, limit),
-    ).load(parent);
+    return { loader, limits };
+  };
+  return (source, { parent, args }, { limit, recipient }) => {
+    const batch = sharedOf(source)(JSON.stringify([args]), recipient, (recipients) =>
+      createBatch(sourceFor(source, recipients), args),
+    );
+    batch.limits.add(limit);
+    return batch.loader.load(parent);
+  };
 }
 
 /** How to read a list with SQL outside the loaders. */

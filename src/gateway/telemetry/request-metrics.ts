@@ -21,16 +21,15 @@ const MAX_NAME_LENGTH = 64;
 
 // With AUTH=jwt, the name of all callers without a token.
 const ANONYMOUS = 'anonymous';
-const OTHER = 'other';
 const UNKNOWN = 'unknown';
 const UNNAMED = 'unnamed';
-const RESERVED = new Set([ANONYMOUS, OTHER, UNKNOWN, UNNAMED]);
+const RESERVED = new Set([ANONYMOUS, UNKNOWN, UNNAMED]);
 
 /**
  * Creates a function that maps a name to the value of a label. The function keeps at most `max` names chosen by
  * callers, which limits the memory and the size of /metrics. Beyond that, a new name replaces the least recently used
- * name, and `giveUp` must remove the old name's series. A name with `isKept` is never replaced. If all names are kept,
- * new names become `other`.
+ * name, and `giveUp` must remove the old name's series. The first names with `isKept`, up to half of `max`, are never
+ * replaced. Others always have room, even if a caller has invented many names.
  */
 function createCallerNames(max: number, giveUp: (name: string) => void) {
   const kept = new Set<string>();
@@ -39,12 +38,11 @@ function createCallerNames(max: number, giveUp: (name: string) => void) {
   return (name: string, isKept = false): string => {
     if (RESERVED.has(name) || kept.has(name)) return name;
     if (!recent.delete(name) && kept.size + recent.size >= max) {
-      const [oldest] = recent;
-      if (oldest === undefined) return OTHER;
+      const [oldest = name] = recent;
       recent.delete(oldest);
       giveUp(oldest);
     }
-    (isKept ? kept : recent).add(name);
+    (isKept && kept.size < max / 2 ? kept : recent).add(name);
     return name;
   };
 }

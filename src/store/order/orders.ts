@@ -121,7 +121,8 @@ export const completeOrder = defineWrite({
 });
 
 /**
- * Deletes an open order and returns its units to the stock, atomically and once per idempotency key.
+ * Deletes an open order and returns its units to the stock, atomically and once per idempotency key. The pet is locked
+ * before the order, in the order of all writes (tables/define-write.ts).
  * @throws InvalidInput, OrderNotFound, OrderComplete, StockLimitExceeded, IdempotencyConflict
  */
 export const cancelOrder = defineWrite({
@@ -133,8 +134,11 @@ export const cancelOrder = defineWrite({
   }),
   write: async (session, { id }) => {
     const [inventory] = await session.write<InventoryItem>(sql`
-      with cancelled as (
-        delete from orders where id = ${id} and not complete returning pet_id, quantity
+      with pet as (
+        select id from pets where id = (select pet_id from orders where id = ${id}) for key share
+      ), cancelled as (
+        delete from orders where id = ${id} and pet_id = (select id from pet) and not complete
+        returning pet_id, quantity
       ), restocked as (
         insert into inventory_items (pet_id, quantity) select * from cancelled
         on conflict (pet_id) do update set quantity = inventory_items.quantity + excluded.quantity

@@ -1,4 +1,7 @@
 import { once } from 'node:events';
+import { mkdtemp, rm, symlink, unlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 
@@ -96,6 +99,33 @@ describe('a gateway with WORKERS=2', { timeout: 120_000 }, () => {
     expect((await fetch(`${program.url}/health`)).status).toBe(200);
     await expect.poll(() => findWorkers(program)).toHaveLength(2);
     expect(findWorkers(program)).toContain(survivor);
+  });
+
+  it('survives a worker that cannot be started, and tries again', async () => {
+    const { execPath } = process;
+    const folder = await mkdtemp(join(tmpdir(), 'store-node-'));
+    const node = join(folder, 'node');
+    const preload = join(folder, 'preload.cjs');
+    // Workers run another link to the same program, which the test can remove.
+    await symlink(execPath, node);
+    await writeFile(
+      preload,
+      `require('node:cluster').setupPrimary?.({ execPath: ${JSON.stringify(node)} })`,
+    );
+    const other = await startProgram({
+      ...store.environment,
+      WORKERS: '2',
+      NODE_OPTIONS: `--require=${preload}`,
+    });
+    await expect.poll(() => findWorkers(other)).toHaveLength(2);
+    await unlink(node);
+    process.kill(findWorkers(other)[0] ?? 0, 'SIGKILL');
+    await other.logged(/^A worker could not be started/);
+    expect((await fetch(`${other.url}/health`)).status).toBe(200);
+    await symlink(execPath, node);
+    await expect.poll(() => findWorkers(other)).toHaveLength(2);
+    expect(await other.stop()).toBe(0);
+    await rm(folder, { recursive: true });
   });
 
   it('uses one port, which a second gateway cannot use', async () => {

@@ -9,7 +9,7 @@ import { deleteOldKeys } from '../../../src/gateway/tables/idempotency.ts';
 import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { openCopyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, openThatOf, startGateway } from '../../support/gateway.ts';
-import { makePet, mutate, stockOf } from '../../support/make.ts';
+import { makeOrder, makePet, mutate, stockOf } from '../../support/make.ts';
 import { holdLock, runSql } from '../../support/postgres.ts';
 
 let gateway: Gateway;
@@ -173,6 +173,21 @@ describe.concurrent('a write', () => {
       expected(await written).toEqual({ written: { __typename: type } });
     },
   );
+});
+
+describe('cancelling an order', () => {
+  it('waits for a lock on the pet before it locks the order, as deleting the pet does', async () => {
+    const petId = await makePet(gateway, { stock: 5 });
+    const id = await makeOrder(gateway, petId);
+    const other = await begin(`select from pets where id = ${petId} for update`);
+    const cancelled = mutate(gateway, 'cancelOrder', { id });
+    await expect.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
+    const free = await other.query(`select from orders where id = ${id} for update skip locked`);
+    expect(free.rowCount).toBe(1);
+    await other.query('commit');
+    await other.end();
+    expect(await cancelled).toEqual({ __typename: 'CancelledOrder' });
+  });
 });
 
 const countShared = (): number =>

@@ -28,7 +28,9 @@ function requireServer(result: ExecutionResult): ExecutionResult {
 /** Adds a header to the response: the log position after the mutation. */
 async function addPosition({ context }: Call, reads: Reads, log: Log): Promise<void> {
   try {
-    context.res.setHeader(POSITION_HEADER, formatPosition(await reads.readPosition()));
+    const position = formatPosition(await reads.readPosition());
+    // After a timeout, the response has already been sent.
+    if (!context.res.headersSent) context.res.setHeader(POSITION_HEADER, position);
   } catch (error) {
     // The mutation is complete, so its result must reach the caller.
     if (!toGatewayError(error).isLogged) return;

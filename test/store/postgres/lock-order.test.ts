@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto';
+
+import sql from 'sql-template-tag';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { openPostgres } from '../../../src/gateway/database/postgres.ts';
+import { petStore } from '../../../src/store/index.ts';
+import { MIGRATIONS } from '../../../src/store/migrations.ts';
+import { copyOnPostgres } from '../../support/databases.ts';
+import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { insertRows, mutate } from '../../support/make.ts';
+import { countConnections, runSql } from '../../support/postgres.ts';
+import { rounds } from '../../support/rounds.ts';
+
+const ROUNDS = rounds(20, 300);
+const ORDERS = 20_000;
+
+const PETS = Array.from({ length: 12 }, (_pet, index) => String(index + 1));
+const CATEGORIES = ['1', '2', '3'];
+// Each category keeps a pet that no mutation moves, so that no category is ever deleted.
+const KEEPERS = CATEGORIES.map((categoryId, index) => ({ id: 13 + index, categoryId }));
+
+const anyOf = (ids: readonly string[]): string => ids[Math.floor(Math.random() * ids.length)] ?? '';
+
+/** Returns most of the ids, in random order. */
+const someOf = (ids: readonly string[]): string[] =>
+  ids
+    .map((id) => ({ id, place: Math.random() }))
+    .toSorted((one, other) => one.place - other.place)
+    .slice(Math.floor(ids.length / 4))
+    .map(({ id }) => id);
+
+let lastOrder = 0;
+const nextOrder = (): string => String((lastOrder = (lastOrder % ORDERS) + 1));
+
+const name = 'Rex';
+/** Returns random arguments of each mutation, for the same few rows. All pets have orders, so none is ever deleted. */
+const ARGUMENTS: Readonly<Record<string, () => object>> = {
+  createCategory: () => ({ input: { name } }),
+  updateCategory: () => ({ id: anyOf(CATEGORIES), input: { name: randomUUID() } }),
+  deleteCategory: () => ({ id: anyOf(CATEGORIES) }),
+  createPet: () => ({ input: { name, categoryId: anyOf(CATEGORIES), quantity: 1 } }),
+  createPets: () => ({
+    input: someOf(CATEGORIES).map((categoryId) => ({ name, categoryId, quantity: 1 })),
+  }),
+  updatePet: () => ({
+    id: anyOf(PETS),
+    input: { name: randomUUID(), categoryId: anyOf(CATEGORIES) },
+  }),
+  updatePets: () => ({
+    input: someOf(PETS).map((id) => ({ id, name: randomUUID(), categoryId: anyOf(CATEGORIES) })),
+  }),
+  deletePet: () => ({ id: anyOf(PETS) }),
+  updateInventory: () => ({ petId: anyOf(PETS), input: { quantity: 1_000_000 } }),
+  updateInventories: () => ({
+    input: someOf(PETS).map((petId) => ({ petId, quantity: 1_000_000 })),
+  }),
+  adjustInventory: () => ({ petId: anyOf(PETS), by: 1 }),
+  adjustInventories: () => ({ input: someOf(PETS).map((petId) => ({ petId, by: 1 })) }),
+  placeOrder: () => ({ input: { petId: anyOf(PETS), quantity: 1 } }),
+  placeOrders: () => ({ input: someOf(PETS).map((petId) => ({ petId, quantity: 1 })) }),
+  rescheduleOrder: () => ({ id: nextOrder(), shipDate: null }),
+  completeOrder: () => ({ id: nextOrder() }),
+  cancelOrder: () => ({ id: nextOrder() }),
+};
+const NAMES = Object.keys(petStore.schema.getMutationType()?.getFields() ?? {});
+// Each mutation meets itself, too. Those of several rows are the most likely to deadlock.
+const CALLS = NAMES.flatMap((called) =>
+  Array.from({ length: /(s|ies)$/.test(called) ? 6 : 2 }, () => called),
+);
+
+describe('concurrent mutations of the same dozen pets and their categories, stock and orders', () => {
+  let gateway: Gateway;
+  let url = '';
+  let drop: () => Promise<void>;
+  beforeAll(async () => {
+    ({ url, drop } = await copyOnPostgres());
+    const database = new URL(url).pathname.slice(1);
+    await runSql(url, `alter database ${database} set deadlock_timeout = '5ms'`);
+    gateway = await startGateway({ POOL_SIZE: '40' }, (config, log) =>
+      openPostgres(MIGRATIONS, url, config, log),
+    );
+    const { db } = gateway;
+    await insertRows(
+      db,
+      'categories',
+      CATEGORIES.map((id) => ({ id, name })),
+    );
+    const pets = [...PETS.map((id) => ({ id, categoryId: 1 })), ...KEEPERS];
+    await insertRows(
+      db,
+      'pets',
+      pets.map(({ id, categoryId }) => ({
+        id,
+        name,
+        category_id: categoryId,
+        status: 'available',
+      })),
+    );
+    await db.write(sql`
+      select setval(pg_get_serial_sequence(name, 'id'), 100) from unnest(array['pets', 'categories']) as name`);
+    await db.write(
+      sql`insert into orders (pet_id, quantity) select 1 + number % 12, 1 from generate_series(1, ${ORDERS}::integer) as number`,
+    );
+  });
+  afterAll(() => drop());
+
+  it('never deadlock', async () => {
+    expect(Object.keys(ARGUMENTS).toSorted(), 'add the arguments of each mutation').toEqual(
+      NAMES.toSorted(),
+    );
+    const call = (mutation: string, index: number): Promise<unknown> =>
+      mutate(gateway, mutation, {
+        ...ARGUMENTS[mutation]?.(),
+        // With a key, the locks are held for several round trips.
+        ...(index % 2 === 0 && { idempotencyKey: randomUUID() }),
+      });
+    for (let round = 0; round < ROUNDS; round += 1) {
+      // One pet has no inventory item, so that a mutation has to create it.
+      await gateway.db.write(sql`delete from inventory_items where pet_id = ${anyOf(PETS)}`);
+      await Promise.all(someOf(CALLS).map(call));
+    }
+    await gateway.close();
+    // A connection reports its deadlocks before it closes.
+    await expect.poll(() => countConnections(url)).toBe(0);
+    const [row] = await runSql(
+      url,
+      'select deadlocks::integer from pg_stat_database where datname = current_database()',
+    );
+    expect(row).toEqual({ deadlocks: 0 });
+  });
+});
