@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtemp, rm, symlink, unlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -102,27 +102,20 @@ describe('a gateway with WORKERS=2', { timeout: 120_000 }, () => {
   });
 
   it('survives a worker that cannot be started, and tries again', async () => {
-    const { execPath } = process;
-    const folder = await mkdtemp(join(tmpdir(), 'store-node-'));
-    const node = join(folder, 'node');
-    const preload = join(folder, 'preload.cjs');
-    // Workers run another link to the same program, which the test can remove.
-    await symlink(execPath, node);
-    await writeFile(
-      preload,
-      `require('node:cluster').setupPrimary?.({ execPath: ${JSON.stringify(node)} })`,
-    );
+    const folder = await mkdtemp(join(tmpdir(), 'store-workers-'));
+    // Workers start in this folder; without it, they can't be started.
+    const setUp = `import('node:cluster').then((cluster) => cluster.default.setupPrimary?.({ cwd: ${JSON.stringify(folder)} }))`;
     const other = await startProgram({
       ...store.environment,
       WORKERS: '2',
-      NODE_OPTIONS: `--require=${preload}`,
+      NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(setUp)}"`,
     });
     await expect.poll(() => findWorkers(other)).toHaveLength(2);
-    await unlink(node);
+    await rm(folder, { recursive: true });
     process.kill(findWorkers(other)[0] ?? 0, 'SIGKILL');
     await other.logged(/^A worker could not be started/);
     expect((await fetch(`${other.url}/health`)).status).toBe(200);
-    await symlink(execPath, node);
+    await mkdir(folder);
     await expect.poll(() => findWorkers(other)).toHaveLength(2);
     expect(await other.stop()).toBe(0);
     await rm(folder, { recursive: true });
