@@ -12,9 +12,9 @@ describe('DATABASE_URL', () => {
     [
       'postgresql://me@a:5432,b:5433,c/store?sslmode=require',
       [
-        'postgresql://me@a:5432/store?sslmode=require',
-        'postgresql://me@b:5433/store?sslmode=require',
-        'postgresql://me@c/store?sslmode=require',
+        'postgresql://me@a:5432/store?sslmode=verify-full',
+        'postgresql://me@b:5433/store?sslmode=verify-full',
+        'postgresql://me@c/store?sslmode=verify-full',
       ],
     ],
     [
@@ -39,7 +39,21 @@ describe('DATABASE_URL', () => {
     ['postgresql://a/store?target_session_attrs=any', ['postgresql://a/store']],
     [
       'postgresql://a,b/store?target_session_attrs=read-write&sslmode=require',
-      ['postgresql://a/store?sslmode=require', 'postgresql://b/store?sslmode=require'],
+      ['postgresql://a/store?sslmode=verify-full', 'postgresql://b/store?sslmode=verify-full'],
+    ],
+    [
+      'postgresql://a/store?sslmode=require&uselibpqcompat=true',
+      ['postgresql://a/store?sslmode=require&uselibpqcompat=true'],
+    ],
+    ['postgresql://me:pw@/store?host=/run/sql', ['postgresql://me:pw@%2Frun%2Fsql/store']],
+    ['postgresql://:1/s?host=/run&sslmode=require', ['postgresql://%2Frun:1/s']],
+    [
+      'postgresql:///store?host=a,::1&port=5433',
+      ['postgresql://a:5433/store', 'postgresql://[::1]:5433/store'],
+    ],
+    [
+      'postgresql://a/store?options=-cx%3D1&schema=My+"store"',
+      ['postgresql://a/store?options=-cx%3D1+-csearch_path%3D%22My%5C+%22%22store%22%22%22'],
     ],
   ])('accepts %s, which is split into one URL per host', (databaseUrl, urls) => {
     expect(readConfig({ DATABASE_URL: databaseUrl })).toMatchObject({ databaseUrl });
@@ -55,10 +69,43 @@ describe('DATABASE_URL', () => {
     'postgresql://me:hunter2@a,,b/store',
     'postgresql://a,b:65536/store',
     'postgresql://[::1,b/store',
+    'postgresql://me:hunter2@/store',
+    'postgresql://a/store?port=1,2',
+    'postgresql://a/store?password=hunter#2',
   ])('rejects %s', (databaseUrl) => {
     const read = () => readConfig({ DATABASE_URL: databaseUrl });
     expect(read).toThrow(new ConfigError(MESSAGE));
   });
+});
+
+describe.each(['DATABASE_URL', 'DATABASE_REPLICA_URL', 'DATABASE_REPLICA_URLS'])('%s', (name) => {
+  it.each([
+    ['ssl_mode=verify-full', 'must not have the parameter ssl_mode; known parameters: '],
+    ['SSLMODE=require', 'must not have the parameter SSLMODE; known parameters: '],
+    ['sslcrl=file', 'must not have the parameter sslcrl; known parameters: '],
+    ['constructor=1', 'must not have the parameter constructor; known parameters: '],
+    ['connect_timeout=9', 'must not have the parameter connect_timeout: set CONNECT_TIMEOUT_MS'],
+    ['pgbouncer=true', 'must not have the parameter pgbouncer: set PGBOUNCER instead'],
+    ['sslmode=verify_full', 'needs one of these values for the parameter sslmode: disable, '],
+    ['sslmode', 'needs one of these values for the parameter sslmode: disable, '],
+    ['sslmode=allow', 'needs one of these values for the parameter sslmode: disable, '],
+    ['ssl=require', 'needs one of these values for the parameter ssl: true, '],
+    ['sslnegotiation=no', 'needs one of these values for the parameter sslnegotiation: '],
+    ['target_session_attrs=first', 'needs one of these values for the parameter target_session'],
+    // The parameter could be the end of a password.
+    ['password=s&hunter2', 'must not have an unknown parameter; '],
+    ['user=a@b&hunter2', 'must not have an unknown parameter; '],
+  ])('rejects the parameter %s', (parameter, message) => {
+    const url = `postgresql://me:hunter2@a/store?application_name=x&${parameter}`;
+    const read = () => readConfig({ DATABASE_URL: 'postgresql://a/store', [name]: url });
+    expect(read).toThrow(`${name} ${message}`);
+    expect(read).not.toThrow('hunter2');
+  });
+});
+
+it('PGBOUNCER=true does not allow a schema in the URL, which a pooler does not keep apart for each client', () => {
+  const environment = { DATABASE_URL: 'postgresql://a/store?schema=b', PGBOUNCER: 'true' };
+  expect(() => readConfig(environment)).toThrow('search_path to be set for the role');
 });
 
 describe('DATABASE_REPLICA_URLS', () => {

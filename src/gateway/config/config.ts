@@ -114,6 +114,9 @@ const rulesOf = (set: Variables): Record<string, boolean> => ({
     set.DATABASE_REPLICA_URLS.length > 0 && !set.DATABASE_URL,
   'DATABASE_REPLICA_URL replaces DATABASE_REPLICA_URLS: set only one of them':
     !!set.DATABASE_REPLICA_URL && set.DATABASE_REPLICA_URLS.length > 0,
+  // A pooler would reject the parameter, or pass the search path on to its other clients.
+  'PGBOUNCER=true requires search_path to be set for the role, not with the parameter schema':
+    set.PGBOUNCER && /[?&]schema=/.test(`${set.DATABASE_URL} ${set.DATABASE_REPLICA_URL}`),
   'DOCUMENTS=trusted requires DOCUMENTS_MANIFEST':
     set.DOCUMENTS === 'trusted' && !set.DOCUMENTS_MANIFEST,
   ...Object.fromEntries(

@@ -1,41 +1,129 @@
 // The last @ before the path ends the password, as in WHATWG URLs.
-const PARTS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/is;
+const PARTS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)([^?]*)\??(.*)$/is;
 // After the hosts, an @ is allowed only in a query value, after a path. Elsewhere, it means that an unescaped / ? or #
 // in the password ended the host list too early, and errors would show part of the password as the host.
-const TAIL = /^(?:\/[^@?#]*\?[^@#]*=[^#]*|[^@]*)$/s;
-const PROTOCOL = /^postgres(ql)?:$/;
+const TAIL = /^(?:\/[^@?#]*\?[^@#]*=[^#]*|[^@#]*)$/s;
 
-const urlsOf = (text: string): string[] => {
-  const [, head = '', hosts = '', tail = ''] = PARTS.exec(text) ?? [];
-  return hosts.split(',').map((host) => `${head}${host}${tail}`);
-};
+const URL_RULE =
+  'must look like postgresql://user@host:5432/name, with each @, /, ? and # in the password percent-encoded (@ as %40)';
 
-/**
- * Splits a URL with several hosts into one URL per host, in order
- * (https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-MULTIPLE-HOSTS).
- */
-export function splitHosts(url: string): string[] {
-  return urlsOf(url).map((text) => {
-    const one = new URL(text);
-    // This parameter tells libpq which of the hosts to choose. The gateway chooses the host itself.
-    one.searchParams.delete('target_session_attrs');
-    return one.href;
+/** The parameters that the gateway or pg reads, and their values, unless any value is allowed. pg ignores all others. */
+const PARAMETERS: ReadonlyMap<string, readonly string[] | undefined> = new Map(
+  Object.entries({
+    application_name: undefined,
+    fallback_application_name: undefined,
+    host: undefined,
+    options: undefined,
+    password: undefined,
+    port: undefined,
+    schema: undefined,
+    ssl: ['true', '1', '0', 'no-verify'],
+    sslcert: undefined,
+    sslkey: undefined,
+    sslmode: ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'],
+    sslnegotiation: ['postgres', 'direct'],
+    sslrootcert: undefined,
+    target_session_attrs: [
+      'any',
+      'read-write',
+      'read-only',
+      'primary',
+      'standby',
+      'prefer-standby',
+    ],
+    uselibpqcompat: ['true', 'false'],
+    user: undefined,
+  }),
+);
+
+/** The settings to use instead of other parameters of libpq and Prisma. */
+const INSTEAD: ReadonlyMap<string, string> = new Map([
+  ['connect_timeout', 'CONNECT_TIMEOUT_MS'],
+  ['connection_limit', 'POOL_SIZE'],
+  ['pgbouncer', 'PGBOUNCER'],
+  ['pool_timeout', 'CONNECT_TIMEOUT_MS'],
+  ['socket_timeout', 'STATEMENT_TIMEOUT_MS'],
+  ['statement_timeout', 'STATEMENT_TIMEOUT_MS'],
+]);
+
+/** Writes the host of a parameter as in a URL: `/folder`, of a socket, as `%2Ffolder`. */
+const toUrlHost = (host: string): string =>
+  host.includes(':') ? `[${host}]` : encodeURIComponent(host);
+
+function urlsOf(text: string): string[] {
+  const [, head = '', authority = '', path = '', query = ''] = PARTS.exec(text) ?? [];
+  const parameters = new URLSearchParams(query);
+  const hosts = parameters.get('host')?.split(',').map(toUrlHost);
+  const port = parameters.get('port') ?? (hosts && /:(\d+)$/.exec(authority)?.[1]);
+  return (hosts ?? authority.split(',')).map((host) => {
+    const place = port === undefined ? host : `${host.replace(/:\d*$/, '')}:${port}`;
+    return `${head}${place}${path}?${query}`;
   });
 }
 
-function isUrlOfPostgres(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, pathname } = new URL(text);
-  // URLs joined by commas would parse as one URL with a strange database name.
-  return PROTOCOL.test(protocol) && !pathname.includes('://');
+/** Adds a search path to the value of `options`, in which a backslash escapes a space. */
+function searchIn(schema: string, options: string): string {
+  const quoted = `"${schema.replaceAll('"', '""')}"`.replaceAll(/[\s\\]/g, String.raw`\$&`);
+  return `${options} -csearch_path=${quoted}`.trim();
 }
 
-/** Whether a string is a PostgreSQL URL, with one host or several. */
-export function isDatabaseUrl(text: string): boolean {
-  const [, , , tail = ''] = PARTS.exec(text) ?? [];
-  if (!TAIL.test(tail)) return false;
+/** Translates the parameters that pg does not read, or does not read as docs/operations.md says. */
+function toServerUrl(text: string): string {
+  const url = new URL(text);
+  const { searchParams } = url;
+  const isSocket = url.hostname.toUpperCase().startsWith('%2F');
+  const schema = searchParams.get('schema');
+  if (schema) searchParams.set('options', searchIn(schema, searchParams.get('options') ?? ''));
+  // target_session_attrs tells libpq which of the hosts to choose. The gateway chooses the host itself.
+  for (const name of ['host', 'port', 'schema', 'target_session_attrs']) searchParams.delete(name);
+  // libpq ignores these for a socket.
+  if (isSocket) for (const name of ['ssl', 'sslmode']) searchParams.delete(name);
+  // pg 8 treats all of these modes as verify-full, but warns about it.
+  const isStrict = searchParams.get('uselibpqcompat') !== 'true';
+  if (isStrict && /^(prefer|require|verify-ca)$/.test(searchParams.get('sslmode') ?? '')) {
+    searchParams.set('sslmode', 'verify-full');
+  }
+  return url.href;
+}
+
+/**
+ * Splits a URL with several hosts into one URL per host, in order, for pg
+ * (https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-MULTIPLE-HOSTS).
+ */
+export const splitHosts = (url: string): string[] => urlsOf(url).map(toServerUrl);
+
+function isUrlOfHost(text: string): boolean {
+  // URLs joined by commas would parse as one URL with a strange database name.
+  return URL.canParse(text) && !new URL(text).pathname.includes('://');
+}
+
+function findParameterFault(query: string): string | undefined {
+  for (const [name, value] of new URLSearchParams(query)) {
+    const values = PARAMETERS.get(name);
+    if (values && !values.includes(value)) {
+      return `needs one of these values for the parameter ${name}: ${values.join(', ')}`;
+    }
+    if (PARAMETERS.has(name)) continue;
+    const instead = INSTEAD.get(name);
+    if (instead) return `must not have the parameter ${name}: set ${instead} instead`;
+    // An unescaped & in a password would begin a parameter.
+    const shown = /@|password=/.test(query) ? 'an unknown parameter' : `the parameter ${name}`;
+    return `must not have ${shown}; known parameters: ${[...PARAMETERS.keys()].join(', ')}`;
+  }
+  return undefined;
+}
+
+/**
+ * Returns what is wrong with the URL of a PostgreSQL server, or of several servers, without quoting the URL's values;
+ * undefined if it can be used.
+ */
+export function findUrlFault(text: string): string | undefined {
+  const [, head = '', , path = '', query = ''] = PARTS.exec(text) ?? [];
   const urls = urlsOf(text);
-  return (
-    urls.every(isUrlOfPostgres) && (urls.length === 1 || urls.every((url) => new URL(url).host))
-  );
+  const isUrl =
+    head !== '' &&
+    TAIL.test(query === '' ? path : `${path}?${query}`) &&
+    urls.every(isUrlOfHost) &&
+    (urls.length === 1 || urls.every((url) => new URL(url).host));
+  return isUrl ? findParameterFault(query) : URL_RULE;
 }

@@ -1,11 +1,13 @@
 import { z } from 'zod';
 
 import { isHost, isOrigin, isSafeUrl } from './addresses.ts';
-import { isDatabaseUrl } from './database-url.ts';
+import { findUrlFault } from './database-url.ts';
 import { choice, flag, whole } from './variable-types.ts';
 
-const DATABASE_URL_RULE =
-  'must look like postgresql://user@host:5432/name, with each @, /, ? and # in the password percent-encoded (@ as %40)';
+const checkUrls = (urls: string[], context: z.RefinementCtx): void => {
+  const fault = urls.map(findUrlFault).find(Boolean);
+  if (fault) context.addIssue(fault);
+};
 
 /**
  * Every environment variable, with its rule, its default, its description and a reason to set it. `npm run fix`
@@ -31,7 +33,7 @@ export const Variables = z.object({
     .meta({ reason: 'the data should be on another disk' }),
   DATABASE_URL: z
     .string()
-    .refine(isDatabaseUrl, DATABASE_URL_RULE)
+    .superRefine((url, context) => checkUrls([url], context))
     .optional()
     .describe(
       '`postgresql://…`: use this PostgreSQL server instead of the embedded database. If the URL ' +
@@ -40,7 +42,7 @@ export const Variables = z.object({
     .meta({ reason: 'several gateways share the data, or the data should be on a server' }),
   DATABASE_REPLICA_URL: z
     .string()
-    .refine(isDatabaseUrl, DATABASE_URL_RULE)
+    .superRefine((url, context) => checkUrls([url], context))
     .optional()
     .describe(
       'The URL of a streaming replica that serves queries, or of a load balancer in front of ' +
@@ -50,7 +52,7 @@ export const Variables = z.object({
   DATABASE_REPLICA_URLS: z
     .string()
     .transform((urls) => urls.split(/\s+/).filter(Boolean))
-    .refine((urls) => urls.every(isDatabaseUrl), DATABASE_URL_RULE)
+    .superRefine(checkUrls)
     .default([])
     .describe(
       'Deprecated: use `DATABASE_REPLICA_URL`. The URLs of replicas, separated by spaces. Each URL ' +
