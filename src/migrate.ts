@@ -27,9 +27,11 @@ await run(async (settings, log) => {
   const copies = readOptions(settings);
   // Over a slow connection, a batch of rows can take longer than a statement of a request.
   const config = { ...settings, migrate: true, statementTimeoutMs: TIMEOUT_MS };
+  // Opened first: if a gateway uses DATA_DIR, the other database must not be migrated.
+  const embedded =
+    copies && (await openDatabase(MIGRATIONS, { ...config, databaseUrl: undefined }, log));
   const db = await openDatabase(MIGRATIONS, config, log);
-  if (copies) {
-    const embedded = await openDatabase(MIGRATIONS, { ...config, databaseUrl: undefined }, log);
+  if (embedded) {
     await copyStore(embedded, db, log);
     await embedded.close();
   }

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -100,6 +100,18 @@ describe('a gateway that fails to start', () => {
         expect.stringMatching(/^DATA_DIR can't be (used|locked): E[A-Z]+: .+\.$/),
       ]);
     }
+  });
+});
+
+describe('a gateway whose DATA_DIR another version of PostgreSQL wrote', () => {
+  it('names both versions, and how to copy the data', async () => {
+    const other = join(folder, 'other');
+    await cp(TEMPLATE, join(other, 'pglite'), { recursive: true });
+    await writeFile(join(other, 'pglite/PG_VERSION'), '17');
+    const program = spawnProgram('main', { DATA_DIR: other });
+    expect(await program.end).toBe(1);
+    const versions = /initialized by PostgreSQL version 17, .+ version 18\.\d+\. .+--copy-embedded/;
+    expect(program.messages).toEqual([expect.stringMatching(versions)]);
   });
 });
 

@@ -8,7 +8,9 @@ export function watchStderr() {
   return {
     /** To be passed to PGlite as the option of the same name. */
     onStderr: (line: string) => {
-      reason = /\b(?:PANIC|FATAL): +(.+)$/.exec(line)?.[1] ?? reason;
+      const [, level, text] = /\b(PANIC|FATAL|DETAIL): +(.+?)\.?$/.exec(line) ?? [];
+      if (level === 'DETAIL') reason &&= `${reason}: ${text}`;
+      else reason = text ?? reason;
       return false;
     },
     /** Undefined if PostgreSQL gave no reason. */

@@ -43,7 +43,10 @@ export async function openEmbedded(migrations: URL, config: Config, log: Log): P
   const stderr = watchStderr();
   const pglite = await createOrOpen(dataDir, stderr).catch((error: Error) => {
     const reason = stderr.reason() ?? error.message;
-    throw new ConfigError(`DATA_DIR: the embedded PostgreSQL can't start: ${reason}.`, {
+    const advice = reason.includes('incompatible')
+      ? ' With the release that wrote the data, run npm run migrate -- --copy-embedded to copy it to PostgreSQL.'
+      : '';
+    throw new ConfigError(`DATA_DIR: the embedded PostgreSQL can't start: ${reason}.${advice}`, {
       cause: error,
     });
   });

@@ -59,6 +59,7 @@ async function readPending(folder: URL, runSql: RunSql): Promise<Migration[]> {
   const migrations = await readMigrations(folder);
   const applied = await readApplied(runSql);
   const names = new Set(applied.map((row) => row['migration_name']));
+  const isForeign = applied.length > 0 && !migrations.some(({ name }) => names.has(name));
   const pending = migrations.filter(({ name }) => !names.has(name));
   // A later release also contains all of these files, and applies them first.
   const last = pending.length === 0 ? migrations.at(-1)?.name : undefined;
@@ -74,14 +75,25 @@ async function readPending(folder: URL, runSql: RunSql): Promise<Migration[]> {
       throw new MigrationError(`Migration ${name} was changed after it was applied.`);
     }
     if (!file && (last === undefined || name <= last)) {
-      throw new MigrationError(`Migration ${name} was applied, but its file is missing.`);
+      throw new MigrationError(
+        isForeign
+          ? `Another application has applied ${name} here: use a database or a schema of its own (?schema=… in DATABASE_URL).`
+          : `Migration ${name} was applied, but this release does not contain it: start the release that applied it.`,
+      );
     }
   }
   return pending;
 }
 
+// An administrator may have installed an extension in a schema of its own, as managed databases do.
+const FIND_EXTENSIONS = `SELECT set_config('search_path', concat_ws(', ', current_setting('search_path'), (
+  SELECT string_agg(DISTINCT quote_ident(nspname), ', ')
+  FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace
+  WHERE nspname <> 'pg_catalog' AND NOT nspname = ANY (current_schemas(false)))), true)`;
+
 async function apply(runSql: RunSql, { name, script, checksum }: Migration): Promise<void> {
   try {
+    await runSql(FIND_EXTENSIONS);
     await runSql(script);
   } catch (error) {
     const { message } = toError(error);

@@ -140,6 +140,16 @@ describeOnDatabases(() => {
       expect((error as MigrationError).message).toContain(name);
     });
 
+    it('are not applied where another application keeps its migrations', async () => {
+      await database.run(
+        `delete from _prisma_migrations; insert into _prisma_migrations (id, checksum, migration_name, finished_at)
+         values ('x', 'x', '20200101000000_init', now())`,
+      );
+      await expect(database.migrate(log)).rejects.toThrow(
+        'Another application has applied 20200101000000_init here: use a database or a schema of its own (?schema=… in DATABASE_URL).',
+      );
+    });
+
     it("ignore Prisma's record of a migration that was rolled back", async () => {
       await database.run(
         `insert into _prisma_migrations (id, checksum, migration_name, rolled_back_at)
