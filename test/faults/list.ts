@@ -380,7 +380,7 @@ const ERRORS: Fault[] = [
   {
     name: 'a message from PostgreSQL reaches callers',
     file: 'src/gateway/database/database-errors.ts',
-    text: 'return new GatewayError(code, undefined, error);',
+    text: 'return new GatewayError(code, undefined, addAdvice(error));',
     replacement:
       'return new GatewayError(code, error instanceof Error ? error.message : code, error);',
     test: ['test/store/both/database-errors.test.ts', 'with its cause only in the log'],

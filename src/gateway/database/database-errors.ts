@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import type { Config } from '../config/config.ts';
 import { codeOf, GatewayError, toError } from '../contract/gateway-error.ts';
 
 // SQLSTATEs (PostgreSQL, appendix A) for which neither the request nor the gateway is at fault: the same request can
@@ -21,11 +22,12 @@ const UNAVAILABLE_SQLSTATE = new RegExp(
 );
 const UNAVAILABLE_SYSTEM =
   /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
-// The messages of errors in pg 8.23 that have neither a code nor a class: a lost connection, and a timeout while
-// connecting or waiting for the pool.
+// The messages of errors in pg 8.23 that have neither a code nor a class: a lost connection, a timeout while connecting,
+// and a timeout while waiting for the pool.
 const LOST_MESSAGE =
   /^(Query read timeout|Connection terminated|Client has encountered a connection error)/;
 const TIMEOUT_MESSAGE = /^timeout e/;
+const POOL_TIMEOUT_MESSAGE = /^timeout exceeded when trying to connect/;
 
 // Invalid values, conflicts and limits: these errors leave the connection usable. After any other error, the connection
 // may be unusable, for example because a migration invalidated a cached plan, or because the server has become
@@ -91,8 +93,24 @@ export const violatedCheck = (error: unknown): string | undefined =>
 /** Whether a number is out of its column's range. */
 export const isOutOfRange = (error: unknown): boolean => codeOf(error) === '22003';
 
-/** Whether PostgreSQL rolled back because of another transaction. The work can be retried. */
-export const isConflict = (error: unknown): boolean => /^40(001|P01)$/.test(codeOf(error));
+const Replanned = z.object({
+  code: z.literal('0A000'),
+  routine: z.literal('RevalidateCachedQuery'),
+});
+
+/**
+ * Whether a prepared statement can no longer run: a table that it reads was changed, or it was deallocated. Nothing was
+ * executed.
+ */
+export const isPlanLost = (error: unknown): boolean =>
+  codeOf(error) === '26000' || Replanned.safeParse(error).success;
+
+/** Whether PostgreSQL rolled back because of another transaction or a lost plan. The work can be retried. */
+export const isConflict = (error: unknown): boolean =>
+  /^40(001|P01)$/.test(codeOf(error)) || isPlanLost(error);
+
+/** Whether no connection of a pool became free in time. */
+export const isPoolTimeout = ({ message }: Error): boolean => POOL_TIMEOUT_MESSAGE.test(message);
 
 /** Whether the connection was lost before PostgreSQL responded. Poolers report this with an SQLSTATE of class 08. */
 export function isConnectionLost(error: unknown): boolean {
@@ -108,6 +126,16 @@ export function isConnectionLost(error: unknown): boolean {
 export class NothingWritten extends GatewayError {
   constructor(cause: unknown) {
     super('SERVICE_UNAVAILABLE', undefined, cause);
+  }
+}
+
+/** No connection of the pool became free in time. */
+export class PoolExhausted extends GatewayError {
+  constructor({ poolSize, connectTimeoutMs }: Config, cause: unknown) {
+    const reason =
+      `The connection pool is exhausted: none of its ${poolSize} connections (POOL_SIZE) became ` +
+      `free within ${connectTimeoutMs} ms (CONNECT_TIMEOUT_MS).`;
+    super('SERVICE_UNAVAILABLE', undefined, new Error(reason, { cause }));
   }
 }
 
@@ -156,16 +184,34 @@ export function isUnavailable(error: unknown): boolean {
   return false;
 }
 
+// Node.js's errors for the certificate of a server.
+const CERTIFICATE = /CERT|^UNABLE_TO_VERIFY|^HOSTNAME_MISMATCH/;
+
 /** Returns why a connection can't be opened. If a host name has several addresses, the error may have only a code. */
 export function toObstacle(error: unknown): string {
   const reason = error instanceof GatewayError ? error.cause : error;
   const { message, code }: NodeJS.ErrnoException = toError(reason);
-  return message || String(code);
+  const isDistrusted = CERTIFICATE.test(code ?? '');
+  return isDistrusted ? `${message}; set sslrootcert in the URL` : message || String(code);
+}
+
+const PrimaryKeyError = z.object({ constraint: z.string().endsWith('_pkey') });
+
+/** Adds to the error of a duplicate primary key what an operator can do about it. */
+function addAdvice(error: unknown): unknown {
+  const violation = violationOf(error);
+  if (!violation?.isDuplicate || !PrimaryKeyError.safeParse(error).success) return error;
+  const [table, column] = violation.column.split('.');
+  return new Error(
+    `A new row got an id that is in use, perhaps because rows were imported with their ids. To continue after the ` +
+      `highest id: SELECT setval(pg_get_serial_sequence('${table}', '${column}'), max(${column})) FROM ${table};`,
+    { cause: error },
+  );
 }
 
 /** Converts any thrown value to the error that the caller receives. The cause is only logged. */
 export function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   const code = isUnavailable(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_SERVER_ERROR';
-  return new GatewayError(code, undefined, error);
+  return new GatewayError(code, undefined, addAdvice(error));
 }

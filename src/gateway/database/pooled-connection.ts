@@ -24,20 +24,27 @@ export class PooledConnection {
   identity: string | undefined;
   /** The names of the prepared statements, by SQL text. */
   readonly #names = new Map<string, string>();
+  #prepared = 0;
   #length = 0;
 
   /** Returns the name of a prepared statement. PostgreSQL reuses the plan of a named statement. */
   nameOf(text: string): string {
     const known = this.#names.get(text);
     if (known !== undefined) return known;
-    const name = `s${this.#names.size + 1}`;
+    this.#prepared += 1;
+    const name = `s${this.#prepared}`;
     this.#names.set(text, name);
     this.#length += text.length;
     return name;
   }
 
+  /** Makes all statements be prepared again, under other names. */
+  forgetPlans(): void {
+    this.#names.clear();
+  }
+
   /** Whether so many statements are prepared that a new connection should replace this one. */
   get isFull(): boolean {
-    return this.#names.size >= MAX_PREPARED || this.#length >= MAX_PREPARED_LENGTH;
+    return this.#prepared >= MAX_PREPARED || this.#length >= MAX_PREPARED_LENGTH;
   }
 }

@@ -1,6 +1,7 @@
 import {
   Client,
   type ClientBase,
+  type ClientConfig,
   type CustomTypesConfig,
   defaults,
   Pool,
@@ -16,9 +17,12 @@ import type { Log } from '../telemetry/log.ts';
 import { addWait, watchStatement } from '../telemetry/request-log.ts';
 import {
   isConnectionLost,
+  isPlanLost,
+  isPoolTimeout,
   keepsConnection,
   NothingWritten,
   OutcomeUnknown,
+  PoolExhausted,
 } from './database-errors.ts';
 import type { PoolUse } from './database-metrics.ts';
 import type { TransactionRunner } from './database.ts';
@@ -26,9 +30,6 @@ import { limitSilence, PooledConnection } from './pooled-connection.ts';
 import { RecipientGone } from './recipient.ts';
 import { sessionSql } from './session-settings.ts';
 import { onlyRow, type Runner, type RunOptions } from './session.ts';
-
-/** The name of the gateway's connections in pg_stat_activity. */
-export const APPLICATION_NAME = NAME;
 
 /**
  * SQL that identifies the server behind a connection, until that server restarts. Behind proxies, servers can have the
@@ -39,7 +40,6 @@ export const IDENTITY_SQL = `concat(inet_server_addr(), ':', inet_server_port(),
 
 // PostgreSQL cancels slow statements itself. If it does not, the gateway gives up after this extra time.
 const GRACE_MS = 1000;
-const PROBE_TIMEOUT_MS = 2000;
 
 // How often to check whether a recipient still needs the result of a statement. Shorter statements run to completion:
 // cancelling closes the connection, which would cost more than the rest of the statement.
@@ -63,12 +63,6 @@ const toParameter = (value: unknown): unknown =>
     ? `{${value.join(',')}}`
     : value;
 
-/** Converts the error of a connection that was lost before PostgreSQL responded. */
-function toLossError(error: unknown, writes: boolean): unknown {
-  if (!isConnectionLost(error)) return error;
-  return writes ? new OutcomeUnknown(error) : new NothingWritten(error);
-}
-
 /** Whether a connection can be used after an error: its statement has ended, and no other statement has started. */
 const isUsableAfter = (error: unknown): boolean =>
   error instanceof GatewayError || (error instanceof Error && keepsConnection(error));
@@ -85,27 +79,36 @@ export class PostgresServer implements TransactionRunner {
   readonly #config: Config;
   readonly #log: Log;
   readonly #silenceMs: number;
+  readonly #onLoss: () => void;
+  readonly #clientConfig: ClientConfig;
   readonly #pool: Pool;
   readonly #connections = new Map<ClientBase, PooledConnection>();
+  readonly #unpooled = new Set<Client>();
   #aborts = 0;
 
-  constructor(url: string, config: Config, log: Log, graceMs = GRACE_MS) {
+  /** `onLoss` is called when a connection is lost or can't be opened. */
+  constructor(url: string, config: Config, log: Log, { graceMs = GRACE_MS, onLoss = ignore } = {}) {
     this.url = url;
-    this.name = new URL(url).host;
+    this.name = decodeURIComponent(new URL(url).host);
     this.#config = config;
     this.#log = log;
     this.#silenceMs = config.statementTimeoutMs + graceMs;
-    this.#pool = new Pool({
+    this.#onLoss = onLoss;
+    this.#clientConfig = {
       connectionString: url,
-      application_name: APPLICATION_NAME,
-      max: config.poolSize,
+      application_name: NAME,
       connectionTimeoutMillis: config.connectTimeoutMs,
       keepAlive: true,
+    };
+    this.#pool = new Pool({
+      ...this.#clientConfig,
+      max: config.poolSize,
       // oxlint-disable-next-line no-misused-promises -- pg awaits it, though its types don't say so
       onConnect: (client) => this.#setUp(client),
     });
     this.#pool.on('error', (error) => {
-      if (error !== ABORTED) log.warn({ err: error }, 'An idle database connection was lost.');
+      log.debug({ err: error }, 'An idle database connection was lost.');
+      onLoss();
     });
     this.#pool.on('acquire', (client) => limitSilence(client, this.#silenceMs));
     this.#pool.on('release', (_error, client) => limitSilence(client, 0));
@@ -130,7 +133,7 @@ export class PostgresServer implements TransactionRunner {
       return await this.#send<Row>(client, text, values, options);
     } catch (error) {
       failure = error;
-      throw toLossError(error, options.writes);
+      throw this.#toLossError(error, options.writes);
     } finally {
       clearInterval(timer);
       this.#release(client, failure);
@@ -156,10 +159,21 @@ export class PostgresServer implements TransactionRunner {
       failure = error;
       // A connection that can't be used again is closed without a ROLLBACK.
       if (isUsableAfter(error)) await client.query('ROLLBACK').catch(ignore);
-      throw toLossError(error, writes);
+      throw this.#toLossError(error, writes);
     } finally {
       this.#release(client, failure);
     }
+  }
+
+  /** Opens a connection outside the pool. */
+  async connect(): Promise<Client> {
+    const client = new Client(this.#clientConfig);
+    this.#unpooled.add(client);
+    client.once('end', () => this.#unpooled.delete(client));
+    // If the connection fails between two statements, the next statement rejects.
+    client.on('error', ignore);
+    await client.connect();
+    return client;
   }
 
   /** The identities of the connected servers. Behind a load balancer, there can be several. */
@@ -184,7 +198,7 @@ export class PostgresServer implements TransactionRunner {
    */
   abort(): void {
     this.#aborts += 1;
-    for (const client of this.#connections.keys()) {
+    for (const client of [...this.#connections.keys(), ...this.#unpooled]) {
       if (!(client instanceof Client)) continue;
       client.connection.stream.destroy(ABORTED);
     }
@@ -219,7 +233,9 @@ export class PostgresServer implements TransactionRunner {
     const client = await this.#pool
       .connect()
       .catch((error: Error) => {
-        throw toLossError(error, false);
+        if (isPoolTimeout(error)) throw new PoolExhausted(this.#config, error);
+        this.#onLoss();
+        throw new NothingWritten(error);
       })
       .finally(() => addWait('poolMs', start));
     if (before === this.#aborts) return client;
@@ -227,11 +243,18 @@ export class PostgresServer implements TransactionRunner {
     throw new NothingWritten(ABORTED);
   }
 
+  /** Converts the error of a connection that was lost before PostgreSQL responded. */
+  #toLossError(error: unknown, writes: boolean): unknown {
+    if (!isConnectionLost(error)) return error;
+    this.#onLoss();
+    return writes ? new OutcomeUnknown(error) : new NothingWritten(error);
+  }
+
   #send<Row>(
     client: PoolClient,
     text: string,
     values: unknown[],
-    { planning }: RunOptions,
+    { planning }: Pick<RunOptions, 'planning'>,
   ): Promise<Row[]> {
     // A pooler may run the next statement on another connection.
     const isPrepared = planning === 'once' && !this.#config.pgbouncer;
@@ -241,18 +264,21 @@ export class PostgresServer implements TransactionRunner {
     // reading large rows takes 1.5 times the CPU time.
     const sent = new Promise<Row[]>((resolve, reject) => {
       client.query<Row & object>(query, (error: Error | null, result) => {
-        if (error) reject(error);
-        else resolve(result.rows);
+        if (!error) return resolve(result.rows);
+        if (!isPlanLost(error)) return reject(error);
+        // A migration has probably changed a table, for all connections.
+        for (const connection of this.#connections.values()) connection.forgetPlans();
+        // PostgreSQL ends the transaction, if there is one; conflicts.ts repeats it.
+        if (client.getTransactionStatus() !== 'I') return reject(error);
+        resolve(this.#send<Row>(client, text, values, { planning: 'each' }));
       });
     });
     return watchStatement(this.#log, text, sent);
   }
 
   /**
-   * Returns a connection to the pool, or closes it
-   * - after an error that may leave it unusable,
-   * - if a transaction is still open on it,
-   * - if it has prepared many statements.
+   * Returns a connection to the pool. Closes it after an error that may leave it unusable, if a transaction is still
+   * open on it, or if it has prepared many statements.
    */
   #release(client: PoolClient, failure: unknown): void {
     const isUsable =
@@ -262,20 +288,3 @@ export class PostgresServer implements TransactionRunner {
     client.release(!isUsable);
   }
 }
-
-/**
- * Creates a separate connection to a server, to check whether it responds within two seconds. A busy pool must not make
- * a load balancer remove the gateway, or make the gateway elect another primary.
- */
-export const createProbe = (url: string, config: Config, log: Log): PostgresServer =>
-  new PostgresServer(
-    url,
-    {
-      ...config,
-      poolSize: 1,
-      connectTimeoutMs: PROBE_TIMEOUT_MS,
-      statementTimeoutMs: PROBE_TIMEOUT_MS,
-    },
-    log,
-    0,
-  );

@@ -1,6 +1,6 @@
 import cluster from 'node:cluster';
 
-import { Client, DatabaseError } from 'pg';
+import { type Client, DatabaseError } from 'pg';
 
 import { type Config, ConfigError } from '../config/config.ts';
 import { splitHosts } from '../config/database-url.ts';
@@ -15,7 +15,9 @@ import {
 } from './database.ts';
 import { migrate, MigrationError, requireMigrated, type RunSql } from './migrations.ts';
 import { createNotifications, type Notifications } from './notifications.ts';
-import { APPLICATION_NAME, createProbe, PostgresServer, READ } from './postgres-server.ts';
+import { watchOutages } from './outage.ts';
+import { PostgresServer, READ } from './postgres-server.ts';
+import { createProbe } from './probe.ts';
 import { sessionSql } from './session-settings.ts';
 import { onlyRow } from './session.ts';
 
@@ -27,25 +29,32 @@ export interface Servers extends Omit<
   Driver,
   'keepsPlans' | 'maxJsonBytes' | 'maxHeavy' | 'notifications'
 > {
-  /** Returns the URL of the server that accepts writes. @throws Unavailable */
-  readonly primaryUrl: () => string;
+  /** Opens a connection outside the pool to the server that accepts writes. @throws Unavailable */
+  readonly connect: () => Promise<Client>;
 }
 
 function openServer(url: string, config: Config, log: Log): Servers {
-  const server = new PostgresServer(url, config, log);
   const probe = createProbe(url, config, log);
+  const ping = async (): Promise<Readiness> => {
+    const state = onlyRow(await probe.run<Readiness>(READINESS_SQL, [], READ));
+    // By now, a proxy or DNS may lead to another server.
+    if (!state.writes) probe.abort();
+    return state;
+  };
+  const outages = watchOutages(probe.name, ping, log);
+  const server = new PostgresServer(url, config, log, { onLoss: () => void outages.check() });
   return {
     runner: server,
     description: `PostgreSQL at ${server.name}${new URL(url).pathname}`,
-    primaryUrl: () => url,
+    connect: () => server.connect(),
     poolUse: () => server.poolUse(),
-    ping: async () => {
-      const state = onlyRow(await probe.run<Readiness>(READINESS_SQL, [], READ));
-      // By now, a proxy or DNS may lead to another server.
-      if (!state.writes) probe.abort();
-      return state;
-    },
+    ping: () =>
+      ping().catch((error: unknown) => {
+        void outages.check();
+        throw error;
+      }),
     disconnect: async () => {
+      outages.close();
       probe.abort();
       await Promise.all([probe.close(), server.close()]);
     },
@@ -65,30 +74,21 @@ async function openServers(url: string, config: Config, log: Log): Promise<Serve
   return openCluster(primaryUrls, replicaUrls, config, log);
 }
 
-/** Opens a connection outside the pool. */
-async function connectTo(url: string, { connectTimeoutMs }: Config): Promise<Client> {
-  const client = new Client({
-    connectionString: url,
-    connectionTimeoutMillis: connectTimeoutMs,
-    application_name: APPLICATION_NAME,
-    keepAlive: true,
-  });
-  // If the connection fails between two statements, the next statement rejects.
-  client.on('error', () => {});
-  await client.connect();
-  return client;
-}
-
 /**
  * Warns about settings that break some of the gateway's guarantees.
- * @throws ConfigError if the database can't store every Unicode character
+ * @throws ConfigError if the database can't store every Unicode character, or has no schema for the tables
  */
 async function checkSettings(runSql: RunSql, log: Log): Promise<void> {
   const [settings] = await runSql(`SELECT current_setting('server_encoding') AS encoding,
-    current_setting('synchronous_commit') AS commit, current_setting('statement_timeout') AS timeout`);
+    current_setting('synchronous_commit') AS commit, current_setting('statement_timeout') AS timeout,
+    current_schema() AS schema, current_setting('search_path') AS path`);
   if (settings?.['encoding'] !== 'UTF8') {
     const encoding = String(settings?.['encoding']);
     throw new ConfigError(`DATABASE_URL: the database's encoding is ${encoding}, not UTF8.`);
+  }
+  if (settings['schema'] === null) {
+    const path = String(settings['path']);
+    throw new ConfigError(`DATABASE_URL: none of the schemas in search_path (${path}) exists.`);
   }
   // Only the primary process logs the warnings, not each worker.
   if (cluster.isWorker) return;
@@ -111,11 +111,11 @@ async function checkSettings(runSql: RunSql, log: Log): Promise<void> {
  * @throws ConfigError
  */
 async function withConnection(
-  url: string,
+  servers: Servers,
   config: Config,
   work: (runSql: RunSql) => Promise<void>,
 ): Promise<void> {
-  const client = await connectTo(url, config).catch((error: unknown) => {
+  const client = await servers.connect().catch((error: unknown) => {
     throw new ConfigError(`DATABASE_URL: ${toObstacle(error)}.`);
   });
   try {
@@ -137,9 +137,9 @@ async function withConnection(
   }
 }
 
-const notify = ({ runner, primaryUrl }: Servers, config: Config, log: Log): Notifications =>
+const notify = ({ runner, connect }: Servers, log: Log): Notifications =>
   createNotifications(
-    () => connectTo(primaryUrl(), config),
+    connect,
     (sql) => runner.run(sql, [], { planning: 'each', writes: true }),
     log,
   );
@@ -156,7 +156,7 @@ export async function openPostgres(
 ): Promise<Database> {
   const servers = await openServers(url, config, log);
   try {
-    await withConnection(servers.primaryUrl(), config, async (runSql) => {
+    await withConnection(servers, config, async (runSql) => {
       await checkSettings(runSql, log);
       await (config.migrate
         ? migrate(migrations, runSql, log)
@@ -171,7 +171,7 @@ export async function openPostgres(
     ...servers,
     // A pooler may run the next statement on another connection, so LISTEN does not work either.
     keepsPlans: !pgbouncer,
-    notifications: pgbouncer ? undefined : notify(servers, config, log),
+    notifications: pgbouncer ? undefined : notify(servers, log),
     maxJsonBytes: MAX_JSON_BYTES,
     maxHeavy: Math.ceil(poolSize / 2),
   };

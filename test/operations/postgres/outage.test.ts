@@ -1,3 +1,5 @@
+import { inspect } from 'node:util';
+
 import sql from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
@@ -27,9 +29,17 @@ beforeAll(async () => {
 afterAll(() => server.remove());
 
 const LIMITS = { POOL_SIZE: '3', CONNECT_TIMEOUT_MS: '500', STATEMENT_TIMEOUT_MS: '1000' };
+/** The warnings without fields; slow statements are logged with fields. */
+let warnings: string[] = [];
+const warn = (entry: unknown): void => {
+  if (typeof entry === 'string') warnings.push(entry);
+};
 const start = (environment: Record<string, string>) =>
-  startGateway(environment, (config, log) => openPostgres(MIGRATIONS, url, config, log));
+  startGateway(environment, (config, log) =>
+    openPostgres(MIGRATIONS, url, config, { ...log, warn }),
+  );
 beforeEach(async () => {
+  warnings = [];
   gateway = await start(LIMITS);
 });
 afterEach(async () => {
@@ -72,6 +82,17 @@ describe('a gateway whose database goes down', { timeout: 180_000 }, () => {
       await server.start();
       await expectAvailable();
     }
+  });
+
+  it('logs one line when it is lost and one when it is back, without waiting for a request', async () => {
+    await Promise.all(Array.from({ length: 3 }, () => gateway.graphql(PET)));
+    await server.stop();
+    const name = `127\\.0\\.0\\.1:${server.port}`;
+    const lost = expect.stringMatching(`^Lost the database server ${name}: .+\\.$`) as unknown;
+    await expect.poll(() => warnings).toEqual([lost]);
+    await server.start();
+    const back = `^The database server ${name} responds again, after \\d+ ms\\.$`;
+    await expect.poll(() => warnings).toEqual([lost, expect.stringMatching(back)]);
   });
 
   it('loses no acknowledged order', async () => {
@@ -135,6 +156,9 @@ describe('a gateway whose database is busy', () => {
     for (const { errors } of answers) {
       expect(errors?.[0]?.extensions).toEqual({ code: 'SERVICE_UNAVAILABLE', status: 503 });
     }
+    const exhausted = /pool is exhausted: none of its 3 connections \(POOL_SIZE\) .* 500 ms/;
+    expect(inspect(gateway.loggedErrors)).toMatch(exhausted);
+    expect(warnings).toEqual([]);
     await unlock();
     expect((await gateway.data(update)).updateInventory).toEqual({ quantity: 1 });
   });

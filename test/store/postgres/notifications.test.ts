@@ -3,10 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 
+import { readConfig } from '../../../src/gateway/config/config.ts';
 import {
   createNotifications,
   type Notifications,
 } from '../../../src/gateway/database/notifications.ts';
+import { PostgresServer } from '../../../src/gateway/database/postgres-server.ts';
 import { createLog } from '../../../src/gateway/telemetry/log.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { runSql } from '../../support/postgres.ts';
@@ -113,6 +115,31 @@ it('a gateway is notified by other gateways, but not by itself', async () => {
   await expect.poll(() => [calls, sent], WAIT).toEqual([2, 2]);
   expect(opened).toHaveLength(1);
   await other.close();
+});
+
+it('a connection that can no longer listen, such as one to a frozen server, is replaced', async () => {
+  let client: Client | undefined;
+  const failing = createNotifications(
+    async () => (client = await connect()),
+    send,
+    createLog('error'),
+  );
+  failing.listen(() => calls++);
+  await expect.poll(() => calls, WAIT).toBe(1);
+  await client?.query('begin');
+  await client?.query('select 1 / 0').catch(() => {});
+  await expect.poll(() => opened, WAIT).toHaveLength(2);
+  await expectOneListens();
+  await failing.close();
+});
+
+it('a failover closes the connection that listens too', async () => {
+  const server = new PostgresServer(url, readConfig({}), createLog('error'));
+  const client = await server.connect();
+  const ended = new Promise<boolean>((resolve) => void client.on('end', () => resolve(true)));
+  server.abort();
+  expect(await ended).toBe(true);
+  await server.close();
 });
 
 it('closing the notifications closes their connection', async () => {

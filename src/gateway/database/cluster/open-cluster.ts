@@ -118,7 +118,7 @@ export async function openCluster(
   return {
     runner: primary,
     description: `PostgreSQL at ${cluster.servers.map(({ name }) => name).join(', ')}`,
-    primaryUrl: () => primary.requireServer().url,
+    connect: async () => primary.requireServer().connect(),
     poolUse: () => primary.current?.poolUse() ?? NO_POOL,
     replicas,
     reportServers: (registry) => reportServers(cluster, registry),

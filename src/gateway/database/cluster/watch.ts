@@ -2,7 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Config } from '../../config/config.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { createProbe, IDENTITY_SQL, PostgresServer, READ } from '../postgres-server.ts';
+import { toObstacle } from '../database-errors.ts';
+import { IDENTITY_SQL, PostgresServer, READ } from '../postgres-server.ts';
+import { createProbe } from '../probe.ts';
 import { onlyRow } from '../session.ts';
 
 // The pause between two checks of a server.
@@ -17,7 +19,8 @@ export interface StateRow {
    * null if it receives none, or if the gateway's role is not allowed to see it (pg_read_all_stats).
    */
   readonly timeline: number | null;
-  readonly position: string;
+  /** Null if the server can't say, like the replicas of Amazon Aurora. */
+  readonly position: string | null;
   readonly identity: string;
 }
 
@@ -54,6 +57,7 @@ export class WatchedServer extends PostgresServer {
   state: ServerState | undefined;
   /** The error of the last failed check. */
   failure: unknown;
+  readonly #log: Log;
   readonly #observer: Observer;
   readonly #probe: PostgresServer;
   #checking: Promise<void> | undefined;
@@ -61,6 +65,7 @@ export class WatchedServer extends PostgresServer {
 
   constructor(url: string, config: Config, log: Log, observer: Observer) {
     super(url, config, log);
+    this.#log = log;
     this.#observer = observer;
     this.#probe = createProbe(url, config, log);
     void this.#keepChecking();
@@ -91,13 +96,17 @@ export class WatchedServer extends PostgresServer {
     const askedAt = performance.now();
     try {
       const row = onlyRow(await this.#probe.run<StateRow>(STATE_SQL, [], READ));
+      if (row.position === null) throw new Error('pg_last_wal_replay_lsn() is null');
       if (this.#observer.mayLeadElsewhere(this, row)) this.#probe.abort();
       this.state = { ...row, position: BigInt(row.position), askedAt, knownAt: performance.now() };
     } catch (error) {
       // Reads that wait for a lost replica can run on another server. Writes that wait for a lost primary can't, so
       // they keep waiting.
       if (this.state?.isReplica) this.abort();
-      // Not logged here: replicas.ts and primary.ts log when they stop using the server.
+      // Later failures are not logged here: replicas.ts and primary.ts log when they stop using the server.
+      if (!this.state && !this.failure) {
+        this.#log.warn(`${this.name} cannot be used: ${toObstacle(error)}.`);
+      }
       this.failure = error;
       this.state = undefined;
     }
