@@ -2,7 +2,7 @@
 
 // Errors, rules for input, times as text, and the project's folder.
 export { errorOf, type GatewayError, InvalidInput } from './contract/gateway-error.ts';
-export { argumentsOf, Id, MAX_LIST_SIZE, parse, parseArguments } from './contract/parse.ts';
+export { argumentsOf, Id, MAX_LIST_SIZE, parse, parseArguments, RowId } from './contract/parse.ts';
 export { isInfinite, timeAsText } from './kinds/times.ts';
 export { ROOT } from './config/root.ts';
 

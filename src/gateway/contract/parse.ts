@@ -23,15 +23,21 @@ export const characters = (text: string): number => Array.from(text).length;
 
 // `meta` adds the JSON Schema keywords that zod cannot derive.
 
+const idThat = (isId: (text: string) => boolean) =>
+  z
+    .string()
+    .refine(isId, {
+      error: 'must be 1 to 19 digits and at most 9223372036854775807.',
+      params: { code: 'INVALID_ID' },
+    })
+    .transform(BigInt)
+    .meta({ type: 'integer', format: 'int64', minimum: 0 });
+
 /** Parses an id, the decimal digits of an int64, into a bigint. */
-export const Id = z
-  .string()
-  .refine(isInt64, {
-    error: 'must be 1 to 19 digits and at most 9223372036854775807.',
-    params: { code: 'INVALID_ID' },
-  })
-  .transform(BigInt)
-  .meta({ type: 'integer', format: 'int64', minimum: 0 });
+export const Id = idThat(isInt64);
+
+/** Parses the id of a row, which can be negative if it was imported before a CHECK forbade that. */
+export const RowId = idThat((text) => isInt64(text.replace(/^-/, '')));
 
 /** Text of any length, without characters that the database can't store. */
 export const Text = z

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { Id } from '../contract/parse.ts';
+import { Id, RowId } from '../contract/parse.ts';
 import type { Kind } from './kind.ts';
 
 /** Sorts by the value itself, which PostgreSQL and JavaScript format identically. */
@@ -11,7 +11,7 @@ const sortBy = <Value>(text: z.ZodType<string>): Kind<Value>['sort'] => ({
   text,
 });
 
-const isStored = (text: string): boolean => Id.safeParse(text).success;
+const isStored = (text: string): boolean => RowId.safeParse(text).success;
 
 /** An id: an int64, which a JSON number can't represent exactly. */
 export const ID: Kind<bigint> = {

@@ -1,7 +1,7 @@
 import sql, { raw, type Sql } from 'sql-template-tag';
 import { z } from 'zod';
 
-import { Id } from '../contract/parse.ts';
+import { RowId } from '../contract/parse.ts';
 import type { Listing } from './listing.ts';
 import { valueIn } from './table.ts';
 
@@ -11,7 +11,7 @@ export interface Edge<Row> {
 }
 
 // A cursor contains the position of a row: the sort field, the id and, unless the list is sorted by id, the sort key.
-const Cursor = z.tuple([z.string(), Id]).rest(z.string());
+const Cursor = z.tuple([z.string(), RowId]).rest(z.string());
 
 function encodeCursor<Row>(listing: Listing<Row>, field: string, row: Row): string {
   const key = listing.keys[field];

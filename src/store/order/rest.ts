@@ -2,17 +2,19 @@ import { z } from 'zod';
 
 import {
   type Context,
-  Id,
   InvalidInput,
   parse,
   type RestOperation,
   type RouteRequest,
   type RouteResponse,
+  RowId,
   type Session,
 } from '../../gateway/index.ts';
 import { type OrdersAsJson, ordersAsJson } from './orders-as-json.ts';
 
 const MAX_PAGE = 1000;
+// Less than any id.
+const BEFORE_ALL = -(2n ** 63n);
 const LIMIT_RULE = `must be between 1 and ${MAX_PAGE}.`;
 
 const Query = z.object({
@@ -26,7 +28,7 @@ const Query = z.object({
       description: `The maximum number of orders; ${MAX_PAGE} if only \`after\` is set.`,
       example: 100,
     }),
-  after: Id.optional().meta({
+  after: RowId.optional().meta({
     description:
       'Only orders with an id greater than this. Pass the id of the last order on the previous ' +
       'page.',
@@ -63,9 +65,9 @@ async function respondWithOrders(
 ): Promise<RouteResponse> {
   checkNames(query);
   if (!query.has('limit') && !query.has('after')) {
-    return { status: 200, body: writeOrders(db, await ordersAsJson(db, -1n, MAX_PAGE)) };
+    return { status: 200, body: writeOrders(db, await ordersAsJson(db, BEFORE_ALL, MAX_PAGE)) };
   }
-  const { limit = MAX_PAGE, after = -1n } = parse(Query, Object.fromEntries(query));
+  const { limit = MAX_PAGE, after = BEFORE_ALL } = parse(Query, Object.fromEntries(query));
   const { json, last, more } = await ordersAsJson(db, after, limit);
   const next = `</store/orders?limit=${limit}&after=${last}>; rel="next"`;
   return { status: 200, headers: more ? { Link: next } : {}, body: json };
