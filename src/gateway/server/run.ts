@@ -17,6 +17,10 @@ export async function run(program: (config: Config, log: Log) => Promise<void>):
     if (cluster.isPrimary) {
       for (const text of config.deprecations) log.warn(`Not supported from 4.0.0 on: ${text}.`);
     }
+    // Instead of printing them to standard error.
+    process
+      .removeAllListeners('warning')
+      .on('warning', (warning) => log.warn({ err: warning }, 'Node.js or a package warns.'));
     await program(config, log);
   } catch (error) {
     const isOfOperator = error instanceof ConfigError || error instanceof MigrationError;

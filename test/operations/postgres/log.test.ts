@@ -14,8 +14,9 @@ import { AUTH_BY_SECRET, bearing, mint } from '../../support/tokens.ts';
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** Makes the program throw an uncaught error on SIGUSR2. */
-const FAIL = `process.once('SIGUSR2', () => { throw new Error('Not caught.') })`;
+/** Makes the program warn on SIGWINCH, and throw an uncaught error on SIGUSR2. */
+const FAIL = `process.once('SIGWINCH', () => process.emitWarning('Planted.', 'OldWarning'));
+  process.once('SIGUSR2', () => { throw new Error('Not caught.') })`;
 
 const store = useProgramStore();
 let program: Program;
@@ -299,6 +300,16 @@ describe('the log at level debug', () => {
 });
 
 // Last, because it ends the program. stop-signals.test.ts tests the lines of a program that is stopped.
+describe('a warning of Node.js or a package', () => {
+  it('is a line of the log, not text on standard error', async () => {
+    program.process.kill('SIGWINCH');
+    await program.logged(/^Node\.js or a package warns\.$/);
+    const err = expect.objectContaining({ message: 'Planted.' }) as unknown;
+    expect(program.entries.at(-1)).toMatchObject({ level: 40, err });
+    expect(program.messages.filter((line) => line.includes('OldWarning'))).toEqual([]);
+  });
+});
+
 describe('a program that exits with an uncaught error', () => {
   const COUNT = 100;
 
