@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+
+import { deleteOldChanges } from '../../../src/gateway/changes/change-log.ts';
+import { openPostgres } from '../../../src/gateway/database/postgres.ts';
+import { deleteOldKeys } from '../../../src/gateway/tables/idempotency.ts';
+import { petStore } from '../../../src/store/index.ts';
+import { MIGRATIONS } from '../../../src/store/migrations.ts';
+import { copyOnPostgres } from '../../support/databases.ts';
+import { blocksOf, read } from '../../support/documents.ts';
+import { sendEveryOperation } from '../../support/every-operation.ts';
+import { startGateway } from '../../support/gateway.ts';
+import { runSql } from '../../support/postgres.ts';
+
+it('a role with the rights in docs/operations.md can execute every operation', async () => {
+  const { url, drop } = await copyOnPostgres();
+  const role = `role_${new URL(url).pathname.slice(1)}`;
+  const grants = blocksOf(read('docs/operations.md')).find(({ text }) => text.includes('GRANT'));
+  await runSql(url, `create role ${role} login password 'x'`);
+  const ofRole = new URL(url);
+  ofRole.username = role;
+  ofRole.password = 'x';
+  const start = () =>
+    startGateway({ MIGRATE: 'false' }, (config, log) =>
+      openPostgres(MIGRATIONS, ofRole.href, config, log),
+    );
+  await expect(start()).rejects.toThrow('permission denied for table _prisma_migrations');
+  await runSql(url, grants?.text.replaceAll('TO gateway', `TO ${role}`) ?? '');
+  const gateway = await start();
+  const unexpected: unknown[] = [];
+  let queries = 0;
+  await sendEveryOperation(petStore.schema, async (query, variables) => {
+    if (query.startsWith('subscription')) return undefined;
+    if (!query.startsWith('mutation')) queries += 1;
+    // These queries read all tables.
+    if (!query.startsWith('mutation') && queries > 15) return undefined;
+    const { data, errors = [] } = await gateway.graphql(query, { ...variables });
+    unexpected.push(...errors.filter(({ extensions }) => extensions.status === 500));
+    return data;
+  });
+  await deleteOldChanges(gateway.db, 0);
+  await deleteOldKeys(gateway.db, 0);
+  expect(unexpected).toEqual([]);
+  await gateway.close();
+  await runSql(url, `drop owned by ${role}; drop role ${role}`);
+  await drop();
+});
