@@ -18,6 +18,10 @@ describe('DATABASE_URL', () => {
       ],
     ],
     [
+      'postgresql://me@a/store?sslmode=require&channel_binding=require',
+      ['postgresql://me@a/store?sslmode=verify-full'],
+    ],
+    [
       'postgresql://[::1]:5433,[fe80::2],10.0.0.1/store',
       [
         'postgresql://[::1]:5433/store',
@@ -89,6 +93,7 @@ describe.each(['DATABASE_URL', 'DATABASE_REPLICA_URL', 'DATABASE_REPLICA_URLS'])
     ['sslmode=verify_full', 'needs one of these values for the parameter sslmode: disable, '],
     ['sslmode', 'needs one of these values for the parameter sslmode: disable, '],
     ['sslmode=allow', 'needs one of these values for the parameter sslmode: disable, '],
+    ['channel_binding=require', 'needs sslmode=verify-full for channel_binding=require'],
     ['ssl=require', 'needs one of these values for the parameter ssl: true, '],
     ['sslnegotiation=no', 'needs one of these values for the parameter sslnegotiation: '],
     ['target_session_attrs=first', 'needs one of these values for the parameter target_session'],

@@ -11,6 +11,7 @@ const URL_RULE =
 const PARAMETERS: ReadonlyMap<string, readonly string[] | undefined> = new Map(
   Object.entries({
     application_name: undefined,
+    channel_binding: ['disable', 'prefer', 'require'],
     fallback_application_name: undefined,
     host: undefined,
     options: undefined,
@@ -75,7 +76,9 @@ function toServerUrl(text: string): string {
   const schema = searchParams.get('schema');
   if (schema) searchParams.set('options', searchIn(schema, searchParams.get('options') ?? ''));
   // target_session_attrs tells libpq which of the hosts to choose. The gateway chooses the host itself.
-  for (const name of ['host', 'port', 'schema', 'target_session_attrs']) searchParams.delete(name);
+  for (const name of ['channel_binding', 'host', 'port', 'schema', 'target_session_attrs']) {
+    searchParams.delete(name);
+  }
   // libpq ignores these for a socket.
   if (isSocket) for (const name of ['ssl', 'sslmode']) searchParams.delete(name);
   // pg 8 treats all of these modes as verify-full, but warns about it.
@@ -98,7 +101,15 @@ function isUrlOfHost(text: string): boolean {
 }
 
 function findParameterFault(query: string): string | undefined {
-  for (const [name, value] of new URLSearchParams(query)) {
+  const parameters = new URLSearchParams(query);
+  // Checking the certificate rules out what channel binding would detect.
+  const isChecked = /^(prefer|require|verify-ca|verify-full)$/.test(
+    parameters.get('sslmode') ?? '',
+  );
+  if (parameters.get('channel_binding') === 'require' && !isChecked) {
+    return 'needs sslmode=verify-full for channel_binding=require';
+  }
+  for (const [name, value] of parameters) {
     const values = PARAMETERS.get(name);
     if (values && !values.includes(value)) {
       return `needs one of these values for the parameter ${name}: ${values.join(', ')}`;
