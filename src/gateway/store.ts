@@ -5,7 +5,7 @@ import type { Context } from './context.ts';
 import type { ErrorCodes } from './contract/error-codes.ts';
 import type { Session } from './database/session.ts';
 import type { RouteRequest, RouteResponse } from './http/route.ts';
-import type { Table } from './tables/table.ts';
+import type { SortedTable } from './tables/require-sort-indexes.ts';
 
 export interface RestLifecycle {
   /** A beta operation may still change. */
@@ -72,7 +72,7 @@ export interface Store {
   /** The GraphQL schema, built with the builder from createBuilder. */
   readonly schema: GraphQLSchema;
   /** The schema types whose changes are recorded, with their tables. */
-  readonly changedTypes: ReadonlyMap<string, Table<never>>;
+  readonly changedTypes: ReadonlyMap<string, SortedTable>;
   /** The store's error codes, besides the gateway's. */
   readonly errorCodes: ErrorCodes;
   /** Adds the sample data to a new database, in a transaction (see SAMPLE_STORE). */

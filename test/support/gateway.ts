@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { type Config, type Limits, readConfig } from '../../src/gateway/config/config.ts';
 import type { Database } from '../../src/gateway/database/database.ts';
 import { createGateway } from '../../src/gateway/server/server.ts';
+import type { Store } from '../../src/gateway/store.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
 import { petStore } from '../../src/store/index.ts';
 import { describeOnDatabases, openCopy } from './databases.ts';
@@ -65,12 +66,14 @@ export const openThatOf =
 
 /**
  * Starts a gateway in this process, on a free port. Its database is a copy of the empty one, unless
- * `open` opens another. `limits` replaces limits, including those that are not settings.
+ * `open` opens another. `limits` replaces limits, including those that are not settings. It serves the pet store, unless
+ * `store` is another.
  */
 export async function startGateway(
   environment: Record<string, string> = {},
   open: OpenDatabase = openCopy,
   limits: Partial<Limits> = {},
+  store: Store = petStore,
 ): Promise<Gateway> {
   const statements: string[] = [];
   const loggedErrors: unknown[] = [];
@@ -84,7 +87,7 @@ export async function startGateway(
   const configured = readConfig(environment);
   const config = { ...configured, limits: { ...configured.limits, ...limits } };
   const db = await open(config, log);
-  const { server, stop } = createGateway(petStore, db, config, log);
+  const { server, stop } = createGateway(store, db, config, log);
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 

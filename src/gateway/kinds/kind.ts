@@ -22,12 +22,21 @@ export interface RangeType {
   readonly of: string;
 }
 
+/**
+ * Returns a sort key that may be null as an array. Comparing rows with a null key would lose them, but PostgreSQL sorts
+ * a null element of an array after all other elements.
+ */
+export const nullsLast = (key: string, isNullable: boolean): string =>
+  isNullable ? `array[${key}]` : key;
+
 /** How rows are sorted by values of this kind. */
 export interface Sort<Value> {
   /** The sort key as SQL, identical to the expression in the indexes. */
   readonly sql: (column: string, isNullable: boolean) => string;
+  /** The text of the value that null is sorted as. If omitted, the key of a nullable column is from `nullsLast`. */
+  readonly nullAs?: string;
   /** Returns the text of a value in a cursor. `asText` is SQL for the same text, or for null if a value has no text. */
-  textOf(value: Value | null): string;
+  textOf(value: Value): string;
   readonly asText: (column: string) => string;
   /** Validates the text in a cursor. */
   readonly text: z.ZodType<string>;

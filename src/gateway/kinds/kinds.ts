@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 import type { Kind } from './kind.ts';
-import { BOOLEAN, ID, INT } from './numbers.ts';
-import { BY_CODE_POINT, TEXT } from './text.ts';
+import { BOOLEAN, ID, INT, sortBy } from './numbers.ts';
+import { TEXT } from './text.ts';
 import { DATE, DATE_TIME } from './times.ts';
 
 /** The kinds of values, by their types in schema.prisma (prisma/tables.js). */
@@ -37,6 +37,6 @@ export function kindOfEnum(name: string, sqlType: string, values: readonly strin
       return text;
     },
     json: () => [],
-    sort: BY_CODE_POINT,
+    sort: { ...sortBy(z.enum(values)), note: ', in the order of the values of the enum' },
   };
 }

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
 import { Id, RowId } from '../contract/parse.ts';
-import type { Kind } from './kind.ts';
+import { type Kind, nullsLast } from './kind.ts';
 
 /** Sorts by the value itself, which PostgreSQL and JavaScript format identically. */
-const sortBy = <Value>(text: z.ZodType<string>): Kind<Value>['sort'] => ({
-  sql: (column) => column,
+export const sortBy = <Value>(text: z.ZodType<string>): Kind<Value>['sort'] => ({
+  sql: nullsLast,
   textOf: String,
   asText: (column) => `${column}::text`,
   text,

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 
 import { characters, Text } from '../contract/parse.ts';
-import type { Kind, Limits, Sort } from './kind.ts';
+import { type Kind, type Limits, nullsLast, type Sort } from './kind.ts';
 
 /** Text with a maximum number of characters (code points). */
 const upTo = (maxLength: number): z.ZodType<string> =>
@@ -25,9 +25,11 @@ const toRequired = (limits: Limits): z.ZodType<string> =>
     .meta({ minLength: 1, ...(limits.maxLength !== null && { maxLength: limits.maxLength }) });
 
 /** The order of strings for programs. */
-export const BY_CODE_POINT: Sort<string> = {
+const BY_CODE_POINT: Sort<string> = {
   // Independent of the database's collation.
-  sql: (column) => `${column} collate "C"`,
+  sql: (column, isNullable) =>
+    // An array of texts can't be compared with one of varchars.
+    nullsLast(`${column}${isNullable ? '::text' : ''} collate "C"`, isNullable),
   textOf: String,
   asText: (column) => column,
   text: Text,
@@ -50,7 +52,7 @@ export const TEXT: Kind<string> & {
     ...BY_CODE_POINT,
     // The order that suits people, identical to the expression in the indexes. It is also independent of the database's
     // collation.
-    sql: (column) => `folded(${column}) collate "C"`,
+    sql: (column, isNullable) => nullsLast(`folded(${column}) collate "C"`, isNullable),
     toKey: 'folded',
     note: ', ignoring case and accents',
   },

@@ -85,8 +85,8 @@ const sortBy = (
   // Identical to the expression in the indexes.
   sql: (column, isNullable) =>
     isNullable ? `coalesce(${column}, '${LATEST}'::${sqlType})` : column,
-  textOf: (value) =>
-    value === null ? LATEST : isInfinite(value) ? value.toISOString() : textOf(value),
+  nullAs: LATEST,
+  textOf: (value) => (isInfinite(value) ? value.toISOString() : textOf(value)),
   asText: (column) =>
     `case when isfinite(${column}) then ${writeText(column)} else coalesce(${column}::text, '${LATEST}') end`,
   text: text.or(z.enum([LATEST, EARLIEST])),

@@ -24,7 +24,7 @@ import { useMutationsPlugin } from './mutations.ts';
 import './scalars.ts';
 import { defineNodes } from './nodes.ts';
 import { defineDeleted, defineLinesField, defineRowFields } from './row-fields.ts';
-import { cursorBytes, limitTexts, type Tables } from './text-sizes.ts';
+import { CURSOR_BYTES, limitTexts, type Tables } from './text-sizes.ts';
 
 /** The datamodel that Pothos' generator wrote. */
 interface Datamodel {
@@ -38,6 +38,8 @@ interface BuilderOptions {
   readonly tables: Tables;
 }
 
+const CURSOR = { extensions: { maxBytes: CURSOR_BYTES } };
+
 const RELAY = {
   edgesFieldOptions: {
     nullable: false,
@@ -46,6 +48,7 @@ const RELAY = {
   nodeFieldOptions: { nullable: false, description: 'The item.' },
   nodesOnConnection: { description: 'The items.' },
   cursorFieldOptions: {
+    ...CURSOR,
     description: 'The position of the item in the list, to pass as `after` or `before`.',
   },
   pageInfoFieldOptions: {
@@ -59,9 +62,11 @@ const RELAY = {
   hasNextPageFieldOptions: { description: 'Whether the list has items after this page.' },
   hasPreviousPageFieldOptions: { description: 'Whether the list has items before this page.' },
   startCursorFieldOptions: {
+    ...CURSOR,
     description: 'The cursor of the first item, or null if the page is empty.',
   },
   endCursorFieldOptions: {
+    ...CURSOR,
     description: 'The cursor of the last item, or null if the page is empty.',
   },
   firstArgOptions: {
@@ -82,23 +87,12 @@ const RELAY = {
   nodesQueryOptions: false,
 } as const;
 
-/** Returns the options of plugin-relay, including the maximum size of a cursor. */
-function toRelay(tables: Tables) {
-  const cursor = { extensions: { maxBytes: cursorBytes(tables) } };
-  return {
-    ...RELAY,
-    cursorFieldOptions: { ...RELAY.cursorFieldOptions, ...cursor },
-    startCursorFieldOptions: { ...RELAY.startCursorFieldOptions, ...cursor },
-    endCursorFieldOptions: { ...RELAY.endCursorFieldOptions, ...cursor },
-  };
-}
-
 /** No Prisma client is used: the plugin only provides types, because all statements are SQL. */
 function noClient(): never {
   throw new Error('Fields that Prisma resolves are not supported.');
 }
 
-const configure = <Types extends StoreTypes>({ datamodel, tables }: BuilderOptions) =>
+const configure = <Types extends StoreTypes>({ datamodel }: BuilderOptions) =>
   new SchemaBuilder<BuilderTypes<Types>>({
     plugins: [
       // The outermost plugin comes first, so errors become data last, after scopes are checked and error codes are
@@ -118,7 +112,7 @@ const configure = <Types extends StoreTypes>({ datamodel, tables }: BuilderOptio
         description: 'The object that the mutation created, changed or deleted, or an error.',
       },
     },
-    relay: toRelay(tables),
+    relay: RELAY,
   });
 
 /** Defines the types that every schema contains. */

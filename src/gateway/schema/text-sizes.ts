@@ -7,6 +7,7 @@ import {
   isObjectType,
 } from 'graphql';
 
+import { MAX_SORTED_LENGTH } from '../tables/sorts.ts';
 import type { Model } from '../tables/stored-table.ts';
 import { TEXT_LENGTH } from './cost-directives.ts';
 
@@ -24,21 +25,11 @@ const BYTES_PER_CHARACTER = 6;
 const QUOTES_BYTES = 2;
 // Room for the sort field's name and an id.
 const POSITION_BYTES = 100;
-// Assumed for a string without a maximum length: about the longest that PostgreSQL can store. So the response to any
-// query with a cursor may be too large, and is measured.
-const UNLIMITED = 1_000_000_000;
 
-/**
- * Returns the maximum size of a cursor. A cursor contains, as JSON in base64, the value that its list is sorted by, at
- * most the longest indexed string.
- */
-export function cursorBytes(tables: Tables): number {
-  const columns = Object.values(tables).flatMap((table) => Object.values(table.columns));
-  const lengths = columns
-    .filter(({ type, isIndexed }) => type === 'String' && isIndexed)
-    .map(({ maxLength }) => maxLength ?? UNLIMITED);
-  return Math.ceil(((BYTES_PER_CHARACTER * Math.max(0, ...lengths) + POSITION_BYTES) * 4) / 3);
-}
+/** The maximum size of a cursor. It contains, as JSON in base64, the value that its list is sorted by. */
+export const CURSOR_BYTES = Math.ceil(
+  ((BYTES_PER_CHARACTER * MAX_SORTED_LENGTH + POSITION_BYTES) * 4) / 3,
+);
 
 /** Yields the string fields of a schema, with their types. */
 function* textsIn(schema: GraphQLSchema) {

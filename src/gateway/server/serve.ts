@@ -9,6 +9,7 @@ import { openDatabase } from '../database/open-database.ts';
 import { readManifest } from '../graphql/manifest.ts';
 import type { Store } from '../store.ts';
 import { deleteOldKeys } from '../tables/idempotency.ts';
+import { requireSortIndexes } from '../tables/require-sort-indexes.ts';
 import type { Log } from '../telemetry/log.ts';
 import { fillSample } from './fill-sample.ts';
 
@@ -47,6 +48,7 @@ export async function openStore(store: Store, config: Config, log: Log): Promise
   if (config.manifest) readManifest(config.manifest, store.schema, config);
   const db = await openDatabase(store.migrations, config, log);
   await requireRecorded(db, store.changedTypes);
+  await requireSortIndexes(db, store.changedTypes.values());
   if (config.sampleStore && (await fillSample(db, store))) log.info('Filled the sample store.');
   return db;
 }

@@ -44,6 +44,8 @@ export interface Condition extends Requirement {
   /** The GraphQL type of the value: a scalar, an enum or a range. */
   readonly type: string | RangeType;
   readonly isList: boolean;
+  /** Whether recorded rows can be compared with the value. */
+  readonly isRecorded?: boolean;
   /** Validates the value, and returns the condition with that value. */
   readonly rule: z.ZodType<Given>;
   /** The cost of the condition, in lists and in changes. */
@@ -58,6 +60,17 @@ export type Conditions = Readonly<Record<string, Condition>>;
 /** Returns the index that a column needs, if the table does not have it. */
 export const missingIndex = ({ isIndexed, column }: Field): string | undefined =>
   isIndexed ? undefined : `an index that starts with ${column}`;
+
+/** @throws Error if the filter of changes has a condition that recorded rows can't be compared with */
+export function requireRecordable(table: string, conditions: Conditions): void {
+  for (const [name, { changes, isRecorded }] of Object.entries(conditions)) {
+    if (changes && !isRecorded) {
+      throw new Error(
+        `The filter ${name} of ${table} must not set \`changes\`: it cannot be checked for recorded rows.`,
+      );
+    }
+  }
+}
 
 export const isIn = ({ changes }: Condition, place: Place): boolean =>
   place === 'list' || changes === true;

@@ -2,7 +2,7 @@ import sql, { raw, type Sql } from 'sql-template-tag';
 import { z } from 'zod';
 
 import { RowId } from '../contract/parse.ts';
-import type { Listing } from './listing.ts';
+import type { Listing, SortKey } from './listing.ts';
 import { valueIn } from './table.ts';
 
 export interface Edge<Row> {
@@ -11,19 +11,29 @@ export interface Edge<Row> {
 }
 
 // A cursor contains the position of a row: the sort field, the id and, unless the list is sorted by id, the sort key.
-const Cursor = z.tuple([z.string(), RowId]).rest(z.string());
+const Cursor = z.tuple([z.string(), RowId]).rest(z.string().nullable());
+
+/** Whether null is sorted after all values, and is null in cursors too. */
+const hasNulls = ({ kind, isNullable }: SortKey): boolean =>
+  isNullable && kind.sort.nullAs === undefined;
+
+function textIn(row: unknown, { name, kind: { sort } }: SortKey): string | null {
+  const value = valueIn(row, name);
+  return value === null ? (sort.nullAs ?? null) : sort.textOf(value);
+}
 
 function encodeCursor<Row>(listing: Listing<Row>, field: string, row: Row): string {
   const key = listing.keys[field];
   const id = String(listing.table.id.of(row));
-  const position = key ? [field, id, key.kind.sort.textOf(valueIn(row, key.name))] : [field, id];
+  const position = key ? [field, id, textIn(row, key)] : [field, id];
   return Buffer.from(JSON.stringify(position)).toString('base64url');
 }
 
 /** Returns SQL for the cursor of a row, with the same text as encodeCursor; null if the row's sort key has no text. */
 export function cursorSql<Row>({ table, keys }: Listing<Row>, field: string): string {
   const key = keys[field];
-  const text = key ? ` || ',' || to_json(${key.kind.sort.asText(key.ownColumn)})` : '';
+  const json = key && `to_json(${key.kind.sort.asText(key.ownColumn)})`;
+  const text = key ? ` || ',' || ${hasNulls(key) ? `coalesce(${json}::text, 'null')` : json}` : '';
   const position = `'["${field}","' || ${table.id.column} || '"'${text} || ']'`;
   // PostgreSQL wraps the lines of base64, and has no base64url before version 19. These functions together take a third
   // of the time of translate.
@@ -60,7 +70,9 @@ export function decodeCursor<Row>(
     if (name !== field) return undefined;
     if (!key) return sql`(${id}::bigint)`;
     const { sort, sqlType } = key.kind;
-    return sql`(${raw(sort.toKey ?? '')}(${sort.text.parse(text)}${raw(`::${sqlType}`)}), ${id}::bigint)`;
+    const value = text === null && hasNulls(key) ? raw('null') : sql`${sort.text.parse(text)}`;
+    const sorted = sql`${raw(sort.toKey ?? '')}(${value}${raw(`::${sqlType}`)})`;
+    return sql`(${hasNulls(key) ? sql`array[${sorted}]` : sorted}, ${id}::bigint)`;
   } catch {
     return undefined;
   }

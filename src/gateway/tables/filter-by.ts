@@ -1,8 +1,9 @@
-import sql, { raw, type Sql } from 'sql-template-tag';
+import sql, { join, raw, type Sql } from 'sql-template-tag';
 import { z } from 'zod';
 
 import { ID } from '../kinds/numbers.ts';
 import { TEXT } from '../kinds/text.ts';
+import { DATE_TIME } from '../kinds/times.ts';
 import { type Condition, missingIndex, type Requirement, SEARCH_COST } from './conditions.ts';
 import type { IdBounds } from './listing.ts';
 import { recordedAmong, recordedOf, type Related } from './recorded.ts';
@@ -44,15 +45,19 @@ function isAmongConstants({ column }: Field, values: readonly unknown[]): Sql {
  * subquery, so that PostgreSQL does not plan again for each number of values.
  */
 function isAmongValues({ column, kind }: Field, values: readonly unknown[]): Sql {
-  const list = `{${values.map((value) => String(kind.toParameter(value))).join(',')}}`;
+  const texts = values.map((value) => String(kind.toParameter(value)));
+  const list = `{${texts.map((text) => `"${text.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`;
   const type = raw(kind.sqlType);
   return sql`${raw(column)} = any((select ${list}::text::${type}[])::${type}[])`;
 }
 
+/** Whether a value has the same text in a recorded row and in a filter. PostgreSQL's JSON has times in another format. */
+const isRecorded = ({ kind }: Field): boolean => kind !== DATE_TIME;
+
 /**
- * Matches rows with one of several values; an empty list matches nothing. The field contains an enum value, a Boolean
- * or an id, such as the id of another row. If many rows share each of several values, no index provides the list's
- * order. PostgreSQL therefore plans the statement for the given values, and decides whether to sort the rows.
+ * Matches rows with one of several values; an empty list matches nothing. If many rows share each of several values,
+ * no index provides the list's order. PostgreSQL therefore plans the statement for the given values, and decides
+ * whether to sort the rows.
  */
 export function oneOf(field: Field, requirement: Requirement): Condition {
   const { kind, isUnique } = field;
@@ -73,6 +78,7 @@ export function oneOf(field: Field, requirement: Requirement): Condition {
     note: `${kind === ID ? 'Unknown ids are ignored. ' : ''}An empty list matches nothing.`,
     type: kind.graphql,
     isList: true,
+    isRecorded: isRecorded(field),
     missingIndex: missingIndex(field),
     ...(isMany && { cost: SEARCH_COST }),
     rule: z.array(field.rule).transform((values) => {
@@ -88,6 +94,7 @@ export const value = (field: Field, requirement: Requirement): Condition => ({
   ...requirement,
   type: field.kind.graphql,
   isList: false,
+  isRecorded: isRecorded(field),
   missingIndex: missingIndex(field),
   rule: field.rule.transform((wanted) => {
     const isConstant = hasFewValues(field);
@@ -106,42 +113,46 @@ const INDEXED_WORDS = 3;
  * Matches words or parts of words in any order, ignoring case and accents. `%`, `_` and `\` have no special meaning.
  * The trigram index finds the rows that contain the longest words. `only` names the string: `whose name`.
  */
-export const words = (field: Field, { only, ...requirement }: Requirement): Condition => ({
-  ...requirement,
-  only: `${only} contains all of these words or parts of words, in any order, ignoring case and accents`,
-  type: field.kind.graphql,
-  isList: false,
-  cost: SEARCH_COST,
-  rule: TEXT.part(field).transform((text) => {
-    const patterns = text
-      .split(/\s+/)
-      .filter((word) => word !== '')
-      .toSorted((a, b) => b.length - a.length)
-      .map((word) => `%${word.replaceAll(/[\\%_]/g, '\\$&')}%`);
-    const others = patterns.slice(INDEXED_WORDS);
-    const folded = sql`folded(${raw(field.column)})`;
-    return {
-      ...plain,
-      isSearch: true,
-      isSkewed: true,
-      where: () => [
-        ...patterns
-          .slice(0, INDEXED_WORDS)
-          .map((pattern) => sql`${folded} like folded(${pattern})`),
-        ...(others.length > 0
-          ? [sql`${folded} like all(string_to_array(folded(${others.join(' ')}), ' '))`]
-          : []),
-      ],
-    };
-  }),
-});
+export function words(field: Field<string>, { only, ...requirement }: Requirement): Condition {
+  if (field.kind !== TEXT) throw new Error(`${field.column} has no words.`);
+  return {
+    ...requirement,
+    only: `${only} contains all of these words or parts of words, in any order, ignoring case and accents`,
+    type: TEXT.graphql,
+    isList: false,
+    cost: SEARCH_COST,
+    rule: TEXT.part(field).transform((text) => {
+      const patterns = text
+        .split(/\s+/)
+        .filter((word) => word !== '')
+        .toSorted((a, b) => b.length - a.length)
+        .map((word) => `%${word.replaceAll(/[\\%_]/g, '\\$&')}%`);
+      const others = patterns.slice(INDEXED_WORDS);
+      const folded = sql`folded(${raw(field.column)})`;
+      return {
+        ...plain,
+        isSearch: true,
+        isSkewed: true,
+        where: () => [
+          ...patterns
+            .slice(0, INDEXED_WORDS)
+            .map((pattern) => sql`${folded} like folded(${pattern})`),
+          ...(others.length > 0
+            ? [sql`${folded} like all(string_to_array(folded(${others.join(' ')}), ' '))`]
+            : []),
+        ],
+      };
+    }),
+  };
+}
 
 const bound =
   (operator: '>=' | '<=', accepts: (recorded: number, limit: number) => boolean) =>
-  (field: Field, requirement: Requirement): Condition => ({
+  (field: Field<number>, requirement: Requirement): Condition => ({
     ...requirement,
     type: field.kind.graphql,
     isList: false,
+    isRecorded: true,
     cost: SEARCH_COST,
     rule: z.int().transform((limit) => ({
       ...plain,
@@ -164,19 +175,18 @@ export const max = bound('<=', (recorded, limit) => recorded <= limit);
  * Matches times or days in a range that includes `from` and excludes `before`. A range without bounds matches every row;
  * any other range does not match rows with a missing or infinite value.
  *
- * Each bound is compared twice: with the sort key, which is indexed, and with the column. PostgreSQL multiplies the
- * selectivities of both comparisons, so it expects few rows and uses the index, even if rows are sorted by id. With a
- * single comparison, it would expect the rows of a day to be spread over all ids, and read all older rows before the
- * first match.
+ * The bounds are compared twice: with the sort key, which is indexed, and with the column. PostgreSQL multiplies the
+ * selectivities of both conditions, so it expects few rows and uses the index, even if rows are sorted by id. With a
+ * single condition, it would expect the rows of a day to be spread over all ids, and read all older rows before the
+ * first match. `is true` keeps both conditions apart if the column is its own sort key.
  */
 export function range(
-  { column, kind, isNullable, rule }: Field,
+  { column, kind, isNullable, rule }: Field<Date>,
   requirement: Requirement,
 ): Condition {
   if (!kind.range) throw new Error(`${column} has no range.`);
   const key = raw(kind.sort.sql(column, isNullable));
-  const toBound = (limit: unknown): Sql =>
-    sql`${kind.toParameter(limit)}${raw(`::${kind.sqlType}`)}`;
+  const toBound = (limit: Date): Sql => sql`${kind.toParameter(limit)}${raw(`::${kind.sqlType}`)}`;
   return {
     ...requirement,
     ...(isNullable && { note: 'If a bound is set, null values do not match.' }),
@@ -199,17 +209,22 @@ export function range(
           ...plain,
           isSearch: isBound,
           isSkewed: isBound,
-          where: () => (isBound ? [...isIn(key), ...isFinite, ...isIn(raw(column))] : []),
+          where: () =>
+            isBound
+              ? [...isIn(key), ...isFinite, sql`(${join(isIn(raw(column)), ' and ')}) is true`]
+              : [],
         };
       }),
   };
 }
 
-/** Matches rows by whether a time or day is set. Infinite values count as missing. */
+/** Matches rows by whether a value is set. Infinite times and days count as missing. */
 export function isSet({ column, kind, isNullable }: Field, requirement: Requirement): Condition {
-  // A missing value counts as the latest.
+  // A missing time counts as the latest.
   const key = kind.sort.sql(column, isNullable);
-  const isMissing = `${key} in ('infinity', '-infinity')`;
+  const [isGiven, isMissing] = kind.isSendable
+    ? [`${key} > '-infinity' and ${key} < 'infinity'`, `${key} in ('infinity', '-infinity')`]
+    : [`${column} is not null`, `${column} is null`];
   return {
     ...requirement,
     type: 'Boolean',
@@ -219,7 +234,7 @@ export function isSet({ column, kind, isNullable }: Field, requirement: Requirem
       ...plain,
       isSearch: true,
       isConstant: true,
-      where: () => [raw(isWanted ? `${key} > '-infinity' and ${key} < 'infinity'` : isMissing)],
+      where: () => [raw(isWanted ? isGiven : isMissing)],
     })),
   };
 }

@@ -26,7 +26,7 @@ interface SortBy {
 }
 
 /** The field that rows are sorted by. Rows with equal values are sorted by id. */
-interface SortKey {
+export interface SortKey {
   readonly name: string;
   readonly ownColumn: string;
   readonly kind: Kind;
@@ -100,8 +100,7 @@ export function createListing<Row>(
   conditions: Conditions,
   sorts: ListSorts,
 ): Listing<Row> {
-  // Nullable times are sorted by an index on an expression. It can't be declared in schema.prisma, so it can't be
-  // required here.
+  // An index on an expression can't be declared in schema.prisma: requireSortIndexes looks for it in the database.
   const sorting = Object.values(sorts).flatMap(({ field }) => (field.isNullable ? [] : [field]));
   requireIndexes(table.name, [
     ...Object.values(conditions).map((condition) => condition.missingIndex),

@@ -1,5 +1,6 @@
 import sql, { raw, type Sql } from 'sql-template-tag';
 
+import { toDay } from '../kinds/times.ts';
 import type { DataSource, RowLoader } from './loaders.ts';
 import type { Field } from './stored-table.ts';
 import { type Table, valueIn } from './table.ts';
@@ -23,7 +24,7 @@ export interface Related {
 
 /** Matches rows whose column has one of the values. */
 export const recordedAmong = (field: Field, values: readonly unknown[]): RecordedCondition => {
-  const texts = new Set(values.map(String));
+  const texts = new Set(values.map((value) => String(field.kind.toParameter(value))));
   const list = [...texts];
   return {
     column: field.ownColumn,
@@ -42,16 +43,18 @@ export function recordedOf({ table, by }: Related, inner: RecordedCondition): Re
   const [field = ''] =
     Object.entries(table.columns).find(([, column]) => column === inner.column) ?? [];
   const isOther = (recorded: Sql): Sql =>
-    sql`${raw(table.id.column)} = ${recorded}::bigint and not ${inner.toSql(raw(`${inner.column}::text`))}`;
+    sql`${raw(table.id.column)} = ${recorded}::bigint and (${inner.toSql(raw(`${inner.column}::text`))}) is not true`;
   return {
     column: by,
     initial: null,
     accepts: async (recorded, source) => {
       const row = await table.byId.load(source, BigInt(recorded));
       if (row === null) return true;
-      return inner.accepts(String(valueIn(row, field)), source);
+      const value = valueIn(row, field);
+      const text = value instanceof Date ? toDay(value) : String(value);
+      return value !== null && inner.accepts(text, source);
     },
     toSql: (recorded) =>
-      sql`not exists (select from ${raw(table.name)} where ${isOther(recorded)})`,
+      sql`${recorded} is not null and not exists (select from ${raw(table.name)} where ${isOther(recorded)})`,
   };
 }

@@ -5,7 +5,7 @@ import { errorOf, type ErrorType } from '../contract/gateway-error.ts';
 import { Id } from '../contract/parse.ts';
 import { isStillReferenced } from '../database/database-errors.ts';
 import { onlyRow, type Session } from '../database/session.ts';
-import { type Conditions, missingIndex, readConditions } from './conditions.ts';
+import { type Conditions, missingIndex, readConditions, requireRecordable } from './conditions.ts';
 import { defineWrite, type Mutate } from './define-write.ts';
 import {
   createRules,
@@ -177,6 +177,7 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
     toKnown(table, words, entry),
   );
   const filters = options.filters(table.fields);
+  requireRecordable(table.name, filters);
   const NotFound = options.notFound ?? createNotFound(type, words);
   const InUse = usedBy.length === 0 ? undefined : createInUse(type, words, usedBy);
   const rules = createRules<Row, Of>(inputs);
@@ -204,6 +205,7 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
     pages: pagesOf(listing),
     pagesBy: (name) => {
       const field = table.fields[name];
+      if (!field.isReference) throw new Error(`${type}.${name} does not refer to other rows.`);
       requireIndexes(table.name, [missingIndex(field)]);
       return pagesOf(
         listing,

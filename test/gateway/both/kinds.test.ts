@@ -70,14 +70,14 @@ describeOnGateways(() => {
         expect(await read(value, kind.sort.asText('value'))).toBe(text);
         expect(kind.sort.text.parse(text)).toBe(text);
         const key = `${kind.sort.toKey ?? ''}('${text}'::${kind.sqlType})`;
-        const same = `${kind.sort.sql('value', true)} = ${key}`;
+        const same = `${kind.sort.sql('value', false)} = ${key}`;
         expect(await read(value, same)).toBe(true);
       },
     );
   });
 
   it.each(['DateTime', 'Date'] as const)(
-    'a cursor preserves an infinite %s, and represents a missing value as infinity',
+    'a cursor preserves an infinite %s',
     async (name) => {
       const kind = KINDS[name];
       const { sort, sqlType, fromText } = kind;
@@ -89,7 +89,6 @@ describeOnGateways(() => {
         );
         expect(row && kind.toParameter(row.value)).toBe(text);
       }
-      expect(sort.textOf(null)).toBe('infinity');
     },
   );
 });
