@@ -7,7 +7,7 @@ import { DATE_TIME } from '../kinds/times.ts';
 import { type Condition, missingIndex, type Requirement, SEARCH_COST } from './conditions.ts';
 import type { IdBounds } from './listing.ts';
 import { recordedAmong, recordedOf, type Related } from './recorded.ts';
-import type { Field } from './stored-table.ts';
+import { type Field, toValue } from './stored-table.ts';
 
 // The cost of reading related rows: one statement reads them for all changes.
 const READ_COST = '100';
@@ -68,10 +68,9 @@ export function oneOf(field: Field, requirement: Requirement): Condition {
   const toWhere = (values: readonly unknown[]): Sql => {
     if (isConstant) return isAmongConstants(field, values);
     if (isUnique) return isAmongValues(field, values);
-    const parameters = values.map((one) => kind.toParameter(one));
-    return parameters.length === 1
-      ? sql`${column} = ${parameters[0]}`
-      : sql`${column} = any(${parameters}${type}[])`;
+    return values.length === 1
+      ? sql`${column} = ${toValue(field, values[0])}`
+      : sql`${column} = any(${values.map((one) => kind.toParameter(one))}${type}[])`;
   };
   return {
     ...requirement,
@@ -100,7 +99,7 @@ export const value = (field: Field, requirement: Requirement): Condition => ({
     const isConstant = hasFewValues(field);
     const where = isConstant
       ? isAmongConstants(field, [wanted])
-      : sql`${raw(field.column)} = ${field.kind.toParameter(wanted)}`;
+      : sql`${raw(field.column)} = ${toValue(field, wanted)}`;
     return { ...plain, isConstant, where: () => [where], recorded: recordedAmong(field, [wanted]) };
   }),
 });
@@ -180,13 +179,10 @@ export const max = bound('<=', (recorded, limit) => recorded <= limit);
  * single condition, it would expect the rows of a day to be spread over all ids, and read all older rows before the
  * first match. `is true` keeps both conditions apart if the column is its own sort key.
  */
-export function range(
-  { column, kind, isNullable, rule }: Field<Date>,
-  requirement: Requirement,
-): Condition {
+export function range(field: Field<Date>, requirement: Requirement): Condition {
+  const { column, kind, isNullable, rule } = field;
   if (!kind.range) throw new Error(`${column} has no range.`);
   const key = raw(kind.sort.sql(column, isNullable));
-  const toBound = (limit: Date): Sql => sql`${kind.toParameter(limit)}${raw(`::${kind.sqlType}`)}`;
   return {
     ...requirement,
     ...(isNullable && { note: 'If a bound is set, null values do not match.' }),
@@ -198,8 +194,8 @@ export function range(
       .transform(({ from, before }) => {
         const isBound = (from ?? before) != null;
         const isIn = (by: Sql): Sql[] => [
-          ...(from == null ? [] : [sql`${by} >= ${toBound(from)}`]),
-          ...(before == null ? [] : [sql`${by} < ${toBound(before)}`]),
+          ...(from == null ? [] : [sql`${by} >= ${toValue(field, from)}`]),
+          ...(before == null ? [] : [sql`${by} < ${toValue(field, before)}`]),
         ];
         const isFinite = [
           ...(from == null ? [sql`${key} > '-infinity'`] : []),

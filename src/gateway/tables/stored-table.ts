@@ -100,7 +100,7 @@ export interface StoredTable<Row> extends Table<Row> {
 }
 
 /** Returns the value of a field as a parameter. */
-const toValue = ({ kind }: Field, value: unknown): Sql =>
+export const toValue = ({ kind }: Field, value: unknown): Sql =>
   sql`${value === null ? null : kind.toParameter(value)}${raw(`::${kind.sqlType}`)}`;
 
 function parseText({ column, kind, isNullable }: Field, text: string | null): unknown {

@@ -1,0 +1,41 @@
+import type { Model } from '../../src/gateway/tables/stored-table.ts';
+import { toEnumName } from '../../src/gateway/tables/words.ts';
+
+/** A column of a model for a test. */
+export interface TestColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly isNullable: boolean;
+  readonly isUnique?: boolean;
+}
+
+export const columnName = (field: string): string => toEnumName(field).toLowerCase();
+
+/** Returns a model as prisma/tables.js describes it: an id, and columns that are indexed. */
+export const modelOf = (type: string, name: string, columns: readonly TestColumn[]): Model => ({
+  type,
+  name,
+  description: null,
+  id: 'id',
+  usedBy: [],
+  columns: Object.fromEntries(
+    [{ name: 'id', type: 'BigInt', isNullable: false, isUnique: true }, ...columns].map(
+      (column: TestColumn) => [
+        column.name,
+        {
+          column: `${name}.${columnName(column.name)}`,
+          ownColumn: columnName(column.name),
+          type: column.type,
+          description: `The ${column.name}.`,
+          isNullable: column.isNullable,
+          maxLength: column.type === 'String' ? 255 : null,
+          isIndexed: true,
+          isUnique: column.isUnique ?? false,
+          isReference: false,
+          hasDefault: column.name === 'id',
+          default: null,
+        },
+      ],
+    ),
+  ),
+});
