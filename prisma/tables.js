@@ -3,6 +3,41 @@ import { writeFileSync } from 'node:fs';
 
 import generatorHelper from '@prisma/generator-helper';
 
+// The native types of each type; the gateway reads and writes no others. The first is Prisma's default.
+const NATIVE = {
+  BigInt: ['', 'BigInt'],
+  Int: ['', 'Integer'],
+  String: ['', 'Text', 'VarChar'],
+  Boolean: ['', 'Boolean'],
+  // JavaScript's times have milliseconds: cursors would lose anything more precise.
+  DateTime: ['Date', 'Timestamptz(0)', 'Timestamptz(1)', 'Timestamptz(2)', 'Timestamptz(3)'],
+};
+
+/** Whether the gateway can read and write a column. */
+function isSupported({ kind, type, nativeType, isList, isId, default: initial }) {
+  const [native = '', args = []] = nativeType ?? [];
+  const isKnown = NATIVE[type]?.some((name) =>
+    [native, `${native}(${args.join()})`].includes(name),
+  );
+  const isConstantTime = type === 'DateTime' && typeof initial === 'string';
+  const isType = isKnown || kind === 'enum';
+  return isType && !isList && !isConstantTime && (!isId || type === 'BigInt');
+}
+
+/** @throws Error if the gateway can't read or write a column */
+function requireSupported(models) {
+  const columns = models.flatMap(({ name: model, fields }) =>
+    fields
+      .filter((field) => field.kind !== 'object' && !isSupported(field))
+      .map(({ name }) => `${model}.${name}`),
+  );
+  if (columns.length === 0) return;
+  throw new Error(
+    `The gateway does not support these columns: ${columns.join(', ')}. Use Int, BigInt, Boolean, an enum, String with ` +
+      '@db.VarChar, or DateTime with @db.Date or @db.Timestamptz(3) and no constant default; an @id must be a BigInt.',
+  );
+}
+
 /** Describes a column of a table. */
 function toColumn(table, { indexed, references }, field) {
   const { name, type, nativeType, default: initial } = field;
@@ -26,7 +61,7 @@ function toColumn(table, { indexed, references }, field) {
 }
 
 /** Describes a model's table, and lists the tables whose references prevent its rows from being deleted. */
-function toTable({ name: type, dbName, documentation, fields }, { models, indexes }) {
+function toTable({ name: type, dbName, documentation, fields, uniqueFields }, { models, indexes }) {
   const name = dbName ?? type;
   const columns = fields.filter(({ kind }) => kind !== 'object');
   const references = new Set(
@@ -43,6 +78,8 @@ function toTable({ name: type, dbName, documentation, fields }, { models, indexe
     description: documentation ?? null,
     id: columns.find(({ isId }) => isId)?.name ?? null,
     usedBy: users.map((user) => user.dbName ?? user.name),
+    // Fields that no two rows can have in common, from @@unique.
+    uniques: uniqueFields.filter(({ length }) => length > 1),
     columns: Object.fromEntries(columns.map((field) => [field.name, toColumn(name, known, field)])),
   };
 }
@@ -52,6 +89,7 @@ const print = (name, value) => `export const ${name} = ${JSON.stringify(value, n
 generatorHelper.generatorHandler({
   onManifest: () => ({ prettyName: 'tables', defaultOutput: './tables.ts' }),
   onGenerate: async ({ dmmf: { datamodel }, generator }) => {
+    requireSupported(datamodel.models);
     const tables = Object.fromEntries(
       datamodel.models.map((model) => [model.name, toTable(model, datamodel)]),
     );

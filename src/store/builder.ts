@@ -8,7 +8,7 @@ interface Types {
 }
 
 /** The pet store's Pothos builder, and the gateway's helpers that define types with it. */
-export const { builder, Node, fieldsOf, newInputOf, deletedOf, linesField, createSchema } =
+export const { builder, Node, fieldsOf, newInputOf, deletedOf, linesField, addLine, createSchema } =
   createBuilder<Types>({
     datamodel: getDatamodel(),
     tables: TABLES,

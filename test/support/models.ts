@@ -12,12 +12,18 @@ export interface TestColumn {
 export const columnName = (field: string): string => toEnumName(field).toLowerCase();
 
 /** Returns a model as prisma/tables.js describes it: an id, and columns that are indexed. */
-export const modelOf = (type: string, name: string, columns: readonly TestColumn[]): Model => ({
+export const modelOf = (
+  type: string,
+  name: string,
+  columns: readonly TestColumn[],
+  uniques: readonly (readonly string[])[] = [],
+): Model => ({
   type,
   name,
   description: null,
   id: 'id',
   usedBy: [],
+  uniques,
   columns: Object.fromEntries(
     [{ name: 'id', type: 'BigInt', isNullable: false, isUnique: true }, ...columns].map(
       (column: TestColumn) => [

@@ -62,26 +62,28 @@ export const isStillReferenced = (error: unknown): boolean => codeOf(error) === 
 /** Whether a row already exists, perhaps just inserted by another transaction. */
 export const isDuplicate = (error: unknown): boolean => codeOf(error) === '23505';
 
-/** A value that another row already has in a unique column, or a foreign key that refers to no row. */
+/** Values that another row already has in unique columns, or a foreign key that refers to no row. */
 interface Violation {
   readonly isDuplicate: boolean;
-  /** The column, qualified with the table's name. */
-  readonly column: string;
-  readonly value: string;
+  /** The columns, qualified with the table's name. */
+  readonly columns: readonly string[];
+  /** The values in the order of the columns, separated by commas. */
+  readonly values: string;
 }
 
 const KeyError = z.object({ table: z.string(), detail: z.string() });
 
 /**
- * Returns the value that violates a constraint on one column, whatever the constraint's name. In `Key (a)=(1) is not
- * …`, PostgreSQL translates only the words around the column and the value.
+ * Returns the values that violate a constraint, whatever the constraint's name. In `Key (a, b)=(1, 2) is not …`,
+ * PostgreSQL translates only the words around the columns and the values.
  */
 export function violationOf(error: unknown): Violation | undefined {
   if (!/^2350[35]$/.test(codeOf(error))) return undefined;
   const { table, detail = '' } = KeyError.safeParse(error).data ?? {};
-  const [, column, value] = /\((\w+)\)=\((.*)\)/s.exec(detail) ?? [];
-  if (column === undefined || value === undefined) return undefined;
-  return { isDuplicate: isDuplicate(error), column: `${table}.${column}`, value };
+  const [, names, values] = /\(([\w, ]+)\)=\((.*)\)/s.exec(detail) ?? [];
+  if (names === undefined || values === undefined) return undefined;
+  const columns = names.split(', ').map((name) => `${table}.${name}`);
+  return { isDuplicate: isDuplicate(error), columns, values };
 }
 
 const CheckError = z.object({ code: z.literal('23514'), constraint: z.string() });

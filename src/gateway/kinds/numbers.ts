@@ -45,6 +45,7 @@ export const BOOLEAN: Kind<boolean> = {
   rule: () => z.boolean(),
   sqlType: 'boolean',
   toParameter: (value) => value,
+  parser: { oid: 16, parse: (text) => text === 't' },
   fromText: (text) => text === 'true',
   json: (column) => [{ sql: `${column}::text` }],
   sort: sortBy(z.enum(['true', 'false'])),

@@ -18,7 +18,7 @@ import type { Builder, BuilderTypes, StoreTypes } from './builder-types.ts';
 import { defineChanges } from './change-types.ts';
 import { defineLists } from './connections.ts';
 import { cost, listSize } from './cost-directives.ts';
-import { defineErrors } from './error-types.ts';
+import { defineErrors, defineLine } from './error-types.ts';
 import { defineInputTypes } from './input-types.ts';
 import { useMutationsPlugin } from './mutations.ts';
 import './scalars.ts';
@@ -158,10 +158,11 @@ export function createBuilder<Types extends StoreTypes>(options: BuilderOptions)
   const plain = builder as unknown as Builder;
   defineRoots(plain, tables);
   const { addErrors, defineErrorCodes } = defineErrors(plain);
+  const addLine = defineLine(plain);
   const { Node, addNode } = defineNodes(builder);
   const inputs = defineInputTypes(plain);
   const listsOf = defineLists(builder, inputs);
-  const rowFieldsOf = defineRowFields(plain, inputs);
+  const rowFieldsOf = defineRowFields(plain, { ...inputs, addLine });
   const { addChanges, defineChangesQuery } = defineChanges(plain, inputs);
   return {
     builder,
@@ -169,6 +170,7 @@ export function createBuilder<Types extends StoreTypes>(options: BuilderOptions)
     newInputOf: inputs.newInputOf,
     deletedOf: defineDeleted(builder),
     linesField: defineLinesField(builder),
+    addLine,
     /**
      * Defines the lists, errors, changes and subscription of a type, and returns the options of the fields that read
      * and write its rows.

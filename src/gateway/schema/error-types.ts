@@ -90,6 +90,27 @@ function defineFields(builder: Builder): void {
   );
 }
 
+/** Returns the function that adds the field `line` to the errors of mutations with lines, and returns the errors. */
+export function defineLine(builder: Builder) {
+  const defined = new Set<ErrorType>();
+  return (types: readonly ErrorType[]): ErrorType[] => {
+    for (const type of types) {
+      if (defined.has(type)) continue;
+      defined.add(type);
+      builder.objectField(type, 'line', (t) =>
+        t.int({
+          nullable: true,
+          description:
+            'The zero-based index of the rejected entry in `input`, or null if the mutation does not take a list.',
+          resolve: (error) =>
+            'line' in error && typeof error.line === 'number' ? error.line : null,
+        }),
+      );
+    }
+    return [...types];
+  };
+}
+
 /** Defines the interface `Error`, and the types of the errors that mutations return. */
 export function defineErrors(builder: Builder) {
   // Referenced by name, because the enum is defined last. Pothos finds the enum when the schema is built.

@@ -3,11 +3,11 @@ import type { InputRef, OutputRef } from '@pothos/core';
 import type { CallContext } from '../context.ts';
 import type { ErrorType } from '../contract/gateway-error.ts';
 import { MAX_LINES, MAX_LIST_SIZE } from '../contract/parse.ts';
-import type { KnownInput } from '../tables/inputs.ts';
 import type { Deleted, Repository } from '../tables/repository.ts';
 import { upperFirst } from '../tables/words.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
 import { lineCost, TEXT_LENGTH } from './cost-directives.ts';
+import type { defineLine } from './error-types.ts';
 import { type defineInputTypes, named, requireInputs } from './input-types.ts';
 import { IDEMPOTENCY_KEY } from './mutations.ts';
 import { NODE_ID, toNodeId } from './nodes.ts';
@@ -23,8 +23,13 @@ const costOf = ({ textLength }: Repository) => {
   return { directives: { cost: { weight } } };
 };
 
-const errorsOf = (inputs: readonly KnownInput[]): ErrorType[] =>
-  inputs.flatMap(({ missing, taken }) => [missing, taken].filter((type) => type !== undefined));
+/** The functions that define input types, and the field `line` of errors. */
+interface Definitions extends ReturnType<typeof defineInputTypes> {
+  readonly addLine: ReturnType<typeof defineLine>;
+}
+
+const errorsOf = ({ constraints }: Repository): ErrorType[] =>
+  constraints.map(({ error }) => error);
 
 const idArgument = (builder: Builder, { words }: Repository) =>
   builder.args((t) => ({
@@ -102,13 +107,13 @@ const toCreateField = <Row extends object>(
   { newInputOf }: ReturnType<typeof defineInputTypes>,
 ) => {
   requireInputs(rows);
-  const { words, inputs } = rows;
+  const { words } = rows;
   const NewInput = newInputOf(rows);
   return {
     type,
     description: `Creates ${words.one}.`,
     extensions: costOf(rows),
-    errors: { types: errorsOf(inputs) },
+    errors: { types: errorsOf(rows) },
     args: {
       ...builder.args((t) => ({
         input: t.field({ type: NewInput, required: true, description: `The new ${words.short}.` }),
@@ -126,13 +131,13 @@ const toUpdateField = <Row extends object>(
   rows: Repository<Row>,
   { updateInputOf }: ReturnType<typeof defineInputTypes>,
 ) => {
-  const { words, inputs, notFound } = rows;
+  const { words, notFound } = rows;
   const UpdateInput = updateInputOf(rows);
   return {
     type,
     description: `Changes ${words.one}.`,
     extensions: costOf(rows),
-    errors: { types: [notFound, ...errorsOf(inputs)] },
+    errors: { types: [notFound, ...errorsOf(rows)] },
     args: {
       id: idArgument(builder, rows),
       ...builder.args((t) => ({
@@ -206,9 +211,9 @@ function toLineFields<Row extends object>(
   builder: Builder,
   type: OutputRef<Row>,
   rows: Repository<Row>,
-  { updateLineOf }: ReturnType<typeof defineInputTypes>,
+  { updateLineOf, addLine }: Definitions,
 ) {
-  const { words, inputs, notFound, createMany, updateMany } = rows;
+  const { words, notFound, createMany, updateMany } = rows;
   const toField = (done: string, input: InputRef) =>
     defineLinesField(builder)(type, rows, input, {
       result: `${done}${upperFirst(words.all)}`,
@@ -222,7 +227,7 @@ function toLineFields<Row extends object>(
     createMany: () => ({
       ...toField('Created', named(`New${rows.type}`)),
       description: `Creates several ${words.all}: ${rule}`,
-      errors: { types: errorsOf(inputs) },
+      errors: { types: addLine(errorsOf(rows)) },
       resolve: async (_root: object, args: object, { source, caller }: CallContext) => ({
         rows: await createMany(source.db, args, caller.subject),
       }),
@@ -230,7 +235,7 @@ function toLineFields<Row extends object>(
     updateMany: () => ({
       ...toField('Updated', updateLineOf(rows)),
       description: `Changes several ${words.all}: ${rule}`,
-      errors: { types: [notFound, ...errorsOf(inputs)] },
+      errors: { types: addLine([notFound, ...errorsOf(rows)]) },
       resolve: async (_root: object, args: object, { source, caller }: CallContext) => ({
         rows: await updateMany(source.db, args, caller.subject),
       }),
@@ -243,7 +248,7 @@ function toLineFields<Row extends object>(
  * the input types when called.
  */
 export const defineRowFields =
-  (builder: Builder, inputs: ReturnType<typeof defineInputTypes>) =>
+  (builder: Builder, inputs: Definitions) =>
   <Row extends object>(type: OutputRef<Row>, rows: Repository<Row>) => ({
     row: toRowField(builder, type, rows),
     create: () => toCreateField(builder, type, rows, inputs),

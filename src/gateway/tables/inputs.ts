@@ -63,19 +63,54 @@ export interface KnownInput extends Omit<Input<never>, 'create' | 'update'> {
   readonly rule: z.ZodType;
   /** The GraphQL type. */
   readonly type: string;
-  /** The error if another row has the same value in a unique column. */
-  readonly taken: ErrorAbout<unknown> | undefined;
 }
 
-const takenError = (type: string, { short }: Words, { name, kind }: Field): ErrorAbout<unknown> =>
-  errorOf(
-    `${toEnumName(type)}_${toEnumName(name)}_TAKEN`,
+/** A constraint that the values of callers can violate. */
+export interface Constraint {
+  readonly fields: readonly Field[];
+  /** Whether the values must be unique. Otherwise, they must refer to a row. */
+  readonly isUnique: boolean;
+  /** The error about the value of the field; if there are several fields, it is about none of their values. */
+  readonly error: ErrorAbout<unknown>;
+}
+
+function takenError(type: string, { short }: Words, fields: readonly Field[]): ErrorAbout<unknown> {
+  const code = fields.map(({ name }) => toEnumName(name)).join('_');
+  const nouns = fields.map(({ name }) => toWord(name)).join(' and ');
+  const description = `Another ${short} has this ${nouns}.`;
+  return errorOf(
+    `${toEnumName(type)}_${code}_TAKEN`,
     409,
-    `Another ${short} has this ${toWord(name)}.`,
-    (value: unknown) => ({
-      message: `Another ${short} has the ${toWord(name)} ${String(kind.toParameter(value))}.`,
+    description,
+    (value: unknown, line: number | null = null) => ({
+      message:
+        value === undefined
+          ? description
+          : `Another ${short} has the ${nouns} ${String(fields[0]?.kind.toParameter(value))}.`,
+      line,
     }),
   );
+}
+
+/** Returns the constraints on the values that callers can set, each with its error. */
+export function constraintsOf<Row>(
+  { type, uniques }: StoredTable<Row>,
+  words: Words,
+  inputs: readonly KnownInput[],
+): Constraint[] {
+  const unique = (fields: readonly Field[]): Constraint => ({
+    fields,
+    isUnique: true,
+    error: takenError(type, words, fields),
+  });
+  const ofInputs = inputs.flatMap(({ field, missing }): Constraint[] => [
+    ...(field && missing ? [{ fields: [field], isUnique: false, error: missing }] : []),
+    ...(field?.isUnique ? [unique([field])] : []),
+  ]);
+  const names = new Set(inputs.map(({ name }) => name));
+  const ofSeveral = uniques.filter((fields) => fields.some(({ name }) => names.has(name)));
+  return [...ofInputs, ...ofSeveral.map(unique)];
+}
 
 function describeInput(place: string, { create, update }: Input<never>, field: Field | undefined) {
   const text = create ?? field?.description;
@@ -86,15 +121,13 @@ function describeInput(place: string, { create, update }: Input<never>, field: F
 /** Completes an input from its column. */
 export function toKnown<Row>(
   table: StoredTable<Row>,
-  words: Words,
   [name, input]: readonly [string, Input<never>],
 ): KnownInput {
   const place = `${table.type}.${name}`;
   const field: Field | undefined = new Map<string, Field>(Object.entries(table.fields)).get(name);
   const { rule = field?.rule, type = field?.kind.graphql } = input;
   if (!rule || !type) throw new Error(`${place} is not a column: it needs a rule and a type.`);
-  const taken = field?.isUnique ? takenError(table.type, words, field) : undefined;
-  return { ...input, ...describeInput(place, input, field), name, field, rule, type, taken };
+  return { ...input, ...describeInput(place, input, field), name, field, rule, type };
 }
 
 /** Returns the rule for a new row, in which an optional value gets the default of its column. */
@@ -132,10 +165,26 @@ export function digestOf(inputs: readonly KnownInput[], data: object): object {
   return Object.fromEntries(entries);
 }
 
+/** Returns the constraint that a row violates, with the values as PostgreSQL writes them, in the order of `fields`. */
+export function findViolated(error: unknown, constraints: readonly Constraint[]) {
+  const violation = violationOf(error);
+  if (!violation) return undefined;
+  const { columns, values, isDuplicate } = violation;
+  const found = constraints.find(
+    ({ fields, isUnique }) =>
+      isUnique === isDuplicate &&
+      fields.length === columns.length &&
+      fields.every(({ column }) => columns.includes(column)),
+  );
+  if (!found) return undefined;
+  const fields = columns.flatMap((name) => found.fields.filter(({ column }) => column === name));
+  return { error: found.error, fields, values };
+}
+
 /** Returns the error to send to the caller for a violated constraint. Returns any other error unchanged. */
 export function toConstraintError(
   error: unknown,
-  inputs: readonly KnownInput[],
+  constraints: readonly Constraint[],
   data: object,
   line: number | null = null,
 ): unknown {
@@ -144,11 +193,11 @@ export function toConstraintError(
     const message = `must satisfy the constraint ${check}.`;
     return new InvalidInput([{ path: ['input'], message, code: 'INVALID_VALUE' }]);
   }
-  const violation = violationOf(error);
-  const input = violation && inputs.find(({ field }) => field?.column === violation.column);
-  const Violated = violation?.isDuplicate ? input?.taken : input?.missing;
-  if (!input || !Violated) return error;
-  // The class expects values of this field.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return new Violated(valueIn(data, input.name) as never, line);
+  const violated = findViolated(error, constraints);
+  if (!violated) return error;
+  const [field, ...others] = violated.fields;
+  return new violated.error(
+    field && others.length === 0 ? valueIn(data, field.name) : undefined,
+    line,
+  );
 }

@@ -2,10 +2,10 @@ import sql, { join, raw, type Sql } from 'sql-template-tag';
 import { z } from 'zod';
 
 import { Id, MAX_LINES } from '../contract/parse.ts';
-import { violationOf } from '../database/database-errors.ts';
 import type { Session } from '../database/session.ts';
+import { TEXT } from '../kinds/text.ts';
 import { defineWrite, type Mutate } from './define-write.ts';
-import { type ErrorAbout, type KnownInput, toConstraintError } from './inputs.ts';
+import { type Constraint, type ErrorAbout, findViolated, toConstraintError } from './inputs.ts';
 import type { Field, StoredTable } from './stored-table.ts';
 import { valueIn } from './table.ts';
 
@@ -140,27 +140,47 @@ async function lockLines<Row>(
   return new Set(locked.map(({ id }) => id));
 }
 
-/** Returns the error of the line that violates a constraint. PostgreSQL reports only the value, not the line. */
+const isGiven = ({ name }: Field, line: object): boolean => valueIn(line, name) !== undefined;
+
+/** Whether a line has these values, written by PostgreSQL: `1, Rex, t`. A field that the line omits can have any value. */
+function hasValues(line: object, fields: readonly Field[], values: string): boolean {
+  // Only a string can contain a comma.
+  const patterns = fields.map((field) => {
+    if (field.kind !== TEXT) return '([^,]*)';
+    if (!isGiven(field, line)) return '(.*)';
+    return `(${String(toCell(field, line)).replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)})`;
+  });
+  const [, ...texts] = new RegExp(`^${patterns.join(', ')}$`, 's').exec(values) ?? [];
+  return fields.every((field, index) => {
+    const text = texts[index];
+    if (text === undefined) return false;
+    const parse = field.kind.parser?.parse ?? field.kind.fromText;
+    return !isGiven(field, line) || field.kind.toParameter(parse(text)) === toCell(field, line);
+  });
+}
+
+/** Returns the error of the line that violates a constraint. PostgreSQL reports only the values, not the line. */
 function toLineError(
   error: unknown,
-  inputs: readonly KnownInput[],
+  constraints: readonly Constraint[],
   lines: readonly object[],
 ): unknown {
-  const violation = violationOf(error);
-  if (!violation) return toConstraintError(error, inputs, {});
-  const field = inputs.find((input) => input.field?.column === violation.column)?.field;
-  if (!field) return error;
-  const { kind } = field;
-  const parse = kind.parser?.parse ?? kind.fromText;
-  const value = kind.toParameter(parse(violation.value));
-  const index = lines.findIndex((line) => toCell(field, line) === value);
-  const line = lines[index];
-  return line ? toConstraintError(error, inputs, line, index) : error;
+  const violated = findViolated(error, constraints);
+  if (!violated) return toConstraintError(error, constraints, {});
+  const { fields, values } = violated;
+  const matching = lines.filter(
+    (one) => fields.some((field) => isGiven(field, one)) && hasValues(one, fields, values),
+  );
+  // If a line leaves out some of the values, another line with the others may be the one.
+  const line =
+    matching.find((one) => fields.every((field) => isGiven(field, one))) ??
+    (matching.length === 1 ? matching[0] : undefined);
+  return toConstraintError(error, constraints, line ?? {}, line ? lines.indexOf(line) : null);
 }
 
 export const createCreateMany = <Row extends object, New extends object>(
   table: StoredTable<Row>,
-  inputs: readonly KnownInput[],
+  constraints: readonly Constraint[],
   newRule: z.ZodType<New>,
   insert: (session: Session, rows: readonly New[]) => Promise<Row[]>,
 ): Mutate<Row[]> =>
@@ -170,12 +190,12 @@ export const createCreateMany = <Row extends object, New extends object>(
     digested: ({ input }) => input,
     stored: table.normalizeAll,
     write: (session, { input }) => insert(session, input),
-    toError: (error, { input }) => toLineError(error, inputs, input),
+    toError: (error, { input }) => toLineError(error, constraints, input),
   });
 
 export function createUpdateMany<Row extends object>(
   table: StoredTable<Row>,
-  inputs: readonly KnownInput[],
+  constraints: readonly Constraint[],
   updateRule: z.ZodType<Partial<Row>>,
   NotFound: ErrorAbout<bigint>,
 ): Mutate<Row[]> {
@@ -207,7 +227,7 @@ export function createUpdateMany<Row extends object>(
     toError: (error, { input }) =>
       toLineError(
         error,
-        inputs,
+        constraints,
         input.map(({ data }) => data),
       ),
   });

@@ -8,6 +8,8 @@ import { onlyRow, type Session } from '../database/session.ts';
 import { type Conditions, missingIndex, readConditions, requireRecordable } from './conditions.ts';
 import { defineWrite, type Mutate } from './define-write.ts';
 import {
+  type Constraint,
+  constraintsOf,
   createRules,
   digestOf,
   type ErrorAbout,
@@ -18,7 +20,7 @@ import {
   toKnown,
 } from './inputs.ts';
 import { createCreateMany, createUpdateMany, insertRows } from './lines.ts';
-import { createListing, requireIndexes } from './listing.ts';
+import { createListing, type Listing, requireIndexes } from './listing.ts';
 import { byId, type Pages, pagesOf, required, type RowLoader } from './loaders.ts';
 import type { RecordedCondition } from './recorded.ts';
 import { createSorts, type ListSorts, type Sorts } from './sorts.ts';
@@ -53,6 +55,8 @@ export interface Repository<Row extends object = object, New = unknown> extends 
 > {
   readonly words: Words;
   readonly inputs: readonly KnownInput[];
+  /** What the values of the inputs can violate. */
+  readonly constraints: readonly Constraint[];
   readonly filters: Conditions;
   readonly sorts: ListSorts;
   readonly notFound: ErrorAbout<bigint>;
@@ -111,9 +115,10 @@ function createWrites<Row extends object, const Of extends Inputs<Row>>(
   table: StoredTable<Row>,
   {
     inputs,
+    constraints,
     newRule,
     updateRule,
-  }: ReturnType<typeof createRules<Row, Of>> & { inputs: readonly KnownInput[] },
+  }: ReturnType<typeof createRules<Row, Of>> & Pick<Repository, 'inputs' | 'constraints'>,
   { NotFound, InUse }: { NotFound: ErrorAbout<bigint>; InUse: ErrorAbout<bigint> | undefined },
   insertMany: Options<Row, Of>['insertMany'],
 ): Pick<Repository<Row>, 'create' | 'update' | 'delete'> {
@@ -131,7 +136,7 @@ function createWrites<Row extends object, const Of extends Inputs<Row>>(
           await (insertMany?.(session, [input]) ??
             session.write<Row>(table.insert(input as object))),
         ),
-      toError: (error, { input }) => toConstraintError(error, inputs, input),
+      toError: (error, { input }) => toConstraintError(error, constraints, input),
     }),
     update: defineWrite({
       operation: `update${type}`,
@@ -147,7 +152,7 @@ function createWrites<Row extends object, const Of extends Inputs<Row>>(
         if (!row) throw new NotFound(id);
         return row;
       },
-      toError: (error, { input }) => toConstraintError(error, inputs, input),
+      toError: (error, { input }) => toConstraintError(error, constraints, input),
     }),
     delete: defineWrite({
       operation: `delete${type}`,
@@ -165,6 +170,25 @@ function createWrites<Row extends object, const Of extends Inputs<Row>>(
   };
 }
 
+const createPagesBy =
+  <Row extends object>(
+    { type, name: from, fields }: StoredTable<Row>,
+    words: Words,
+    listing: Listing<Row>,
+  ): Repository<Row>['pagesBy'] =>
+  (name) => {
+    const field = fields[name];
+    if (!field.isReference) throw new Error(`${type}.${name} does not refer to other rows.`);
+    requireIndexes(from, [missingIndex(field)]);
+    return pagesOf(
+      listing,
+      `${lowerFirst(words.all)}By${upperFirst(name.replace(/Id$/, ''))}`,
+      // A column that refers to rows contains their ids.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      { column: field.ownColumn, of: (row) => row[name] as bigint | null },
+    );
+  };
+
 /** Creates the repository of a table, which serves both GraphQL and REST. */
 export function createRepository<Row extends object, const Of extends Inputs<Row>>(
   table: StoredTable<Row>,
@@ -174,12 +198,13 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
   const { type, usedBy } = table;
   const words = toWords(table, options.words ?? {});
   const inputs = Object.entries<Inputs<Row>[string]>(options.inputs).map((entry) =>
-    toKnown(table, words, entry),
+    toKnown(table, entry),
   );
   const filters = options.filters(table.fields);
   requireRecordable(table.name, filters);
   const NotFound = options.notFound ?? createNotFound(type, words);
   const InUse = usedBy.length === 0 ? undefined : createInUse(type, words, usedBy);
+  const constraints = constraintsOf(table, words, inputs);
   const rules = createRules<Row, Of>(inputs);
   const { newRule, updateRule } = rules;
   const sorts = createSorts(table, options.sorts);
@@ -190,6 +215,7 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
     ...table,
     words,
     inputs,
+    constraints,
     filters,
     sorts,
     notFound: NotFound,
@@ -197,30 +223,29 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
     errors: [
       NotFound,
       InUse,
-      ...inputs.flatMap(({ missing, taken }) => [missing, taken]),
+      ...constraints.map(({ error }) => error),
       ...(options.errors ?? []),
     ].filter((error) => error !== undefined),
     byId: loader,
     required: required(loader, (id) => new NotFound(id)),
     pages: pagesOf(listing),
-    pagesBy: (name) => {
-      const field = table.fields[name];
-      if (!field.isReference) throw new Error(`${type}.${name} does not refer to other rows.`);
-      requireIndexes(table.name, [missingIndex(field)]);
-      return pagesOf(
-        listing,
-        `${lowerFirst(words.all)}By${upperFirst(name.replace(/Id$/, ''))}`,
-        // A column that refers to rows contains their ids.
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-        { column: field.ownColumn, of: (row) => row[name] as bigint | null },
-      );
-    },
+    pagesBy: createPagesBy(table, words, listing),
     newRule,
     updateRule,
     toDigest: (data) => digestOf(inputs, data),
-    createMany: createCreateMany(table, inputs, newRule, options.insertMany ?? insertRows(table)),
-    updateMany: createUpdateMany(table, inputs, updateRule, NotFound),
-    ...createWrites(table, { inputs, ...rules }, { NotFound, InUse }, options.insertMany),
+    createMany: createCreateMany(
+      table,
+      constraints,
+      newRule,
+      options.insertMany ?? insertRows(table),
+    ),
+    updateMany: createUpdateMany(table, constraints, updateRule, NotFound),
+    ...createWrites(
+      table,
+      { inputs, constraints, ...rules },
+      { NotFound, InUse },
+      options.insertMany,
+    ),
     toRecorded: (filter) => toRecorded(filter).flatMap(({ recorded }) => recorded ?? []),
   };
 }

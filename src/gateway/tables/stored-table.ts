@@ -36,6 +36,8 @@ export interface Model {
   readonly id: string | null;
   /** The tables whose rows refer to this table's rows and prevent their deletion. */
   readonly usedBy: readonly string[];
+  /** The lists of fields in which no two rows can have the same values. */
+  readonly uniques: readonly (readonly string[])[];
   readonly columns: Readonly<Record<string, Column>>;
 }
 
@@ -77,6 +79,8 @@ export interface StoredTable<Row> extends Table<Row> {
   readonly description: string;
   /** The tables whose rows refer to this table's rows and prevent their deletion. */
   readonly usedBy: readonly string[];
+  /** The lists of fields in which no two rows can have the same values. */
+  readonly uniques: readonly (readonly Field[])[];
   readonly idField: string;
   /** The sum of the columns' maximum lengths, in characters. */
   readonly textLength: number;
@@ -148,7 +152,7 @@ export const createTables =
   <Models>(models: Readonly<Record<keyof Models, Model>>, enums: Enums) =>
   <Name extends keyof Models>(model: Name): StoredTable<RowOf<Models[Name]>> => {
     type Row = RowOf<Models[Name]>;
-    const { type, name, description, usedBy, id, columns } = models[model];
+    const { type, name, description, usedBy, uniques, id, columns } = models[model];
     if (id === null) throw new Error(`The primary key of ${name} has several columns.`);
     const fields = fieldsOf(models[model], enums);
     const idColumn = columns[id]?.ownColumn ?? id;
@@ -172,6 +176,7 @@ export const createTables =
       type,
       description: description ?? '',
       usedBy,
+      uniques: uniques.map((names) => fields.filter((field) => names.includes(field.name))),
       idField: id,
       textLength: fields.reduce((sum, { maxLength }) => sum + (maxLength ?? 0), 0),
       fields: Object.fromEntries(

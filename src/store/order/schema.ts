@@ -1,6 +1,5 @@
 import { IDEMPOTENCY_KEY, isInfinite, relatedRow } from '../../gateway/index.ts';
-import { builder, deletedOf, fieldsOf, linesField, newInputOf, Node } from '../builder.ts';
-import { categories } from '../category/categories.ts';
+import { addLine, builder, deletedOf, fieldsOf, linesField, newInputOf, Node } from '../builder.ts';
 import { InsufficientStock, StaleInventory, StockLimitExceeded } from '../inventory/inventory.ts';
 import { InventoryItem } from '../inventory/schema.ts';
 import { PetNotAvailable, PetNotFound, pets } from '../pet/pets.ts';
@@ -67,23 +66,7 @@ builder.prismaObjectField('Pet', 'orders', (t) =>
   t.connection(...fields.listBy(pets, 'petId', 'The orders for this pet.')),
 );
 
-for (const type of [
-  categories.notFound,
-  PetNotFound,
-  PetNotAvailable,
-  InsufficientStock,
-  StaleInventory,
-  StockLimitExceeded,
-]) {
-  builder.objectField(type, 'line', (t) =>
-    t.int({
-      nullable: true,
-      description:
-        'The zero-based index of the rejected entry in `input`, or null if the mutation does not take a list.',
-      resolve: ({ line = null }) => line,
-    }),
-  );
-}
+addLine([PetNotAvailable, InsufficientStock, StaleInventory, StockLimitExceeded]);
 
 const ORDERING_ERRORS = [PetNotFound, PetNotAvailable, InsufficientStock];
 
