@@ -132,6 +132,18 @@ export class Unavailable extends GatewayError {
   }
 }
 
+/** An error of a store that the mutation does not declare. Callers expect it as data, so it is logged. */
+export class Undeclared extends GatewayError {
+  constructor({ constructor, code, status, message, headers }: GatewayError, mutation: string) {
+    const problem = `Mutation.${mutation} must list ${constructor.name} in errors.types.`;
+    super({ code, status, description: message }, message, new Error(problem), headers);
+  }
+
+  override get isLogged(): boolean {
+    return true;
+  }
+}
+
 /** An error about values in the request. The message contains only the first ten issues. */
 export class InputError extends GatewayError {
   readonly issues: readonly Issue[];

@@ -23,6 +23,7 @@ import { defineInputTypes } from './input-types.ts';
 import { useMutationsPlugin } from './mutations.ts';
 import './scalars.ts';
 import { defineNodes } from './nodes.ts';
+import { requireOptions } from './require-options.ts';
 import { defineDeleted, defineLinesField, defineRowFields } from './row-fields.ts';
 import { CURSOR_BYTES, limitTexts, type Tables } from './text-sizes.ts';
 
@@ -193,6 +194,7 @@ export function createBuilder<Types extends StoreTypes>(options: BuilderOptions)
         sortSchema: false,
         directives: [...specifiedDirectives, cost, listSize],
       });
+      requireOptions(schema);
       limitTexts(schema, tables);
       return { schema, changedTypes, errorCodes };
     },

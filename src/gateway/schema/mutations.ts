@@ -10,7 +10,7 @@ import SchemaBuilder, {
 import type { GraphQLFieldResolver } from 'graphql';
 
 import { type Caller, requireScope } from '../auth/caller.ts';
-import { GatewayError } from '../contract/gateway-error.ts';
+import { GatewayError, Undeclared } from '../contract/gateway-error.ts';
 import { addErrorCode, type RequestLog } from '../telemetry/request-log.ts';
 
 /** The description of every argument `idempotencyKey`. */
@@ -36,6 +36,14 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     field: PothosOutputFieldConfig<Types>,
   ): PothosOutputFieldConfig<Types> {
     if (field.kind !== 'Mutation') return field;
+    const unknown = field.pothosOptions.errors?.types?.find(
+      (type) => !this.builder.configStore.hasConfig(type),
+    );
+    if (unknown) {
+      throw new Error(
+        `Mutation.${field.name} returns ${unknown.name}, which must be in the \`errors\` of a repository.`,
+      );
+    }
     const need = `Requires the scope \`${field.pothosOptions.scope}\` if the gateway requires tokens.`;
     const directives = field.extensions?.directives;
     return {
@@ -72,7 +80,7 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     field: PothosOutputFieldConfig<Types>,
   ): GraphQLFieldResolver<unknown, Types['Context'], object> {
     if (field.kind !== 'Mutation') return resolve;
-    const { scope } = field.pothosOptions;
+    const { scope, errors } = field.pothosOptions;
     return async (source, args, context, info) => {
       if (!isCall(context)) throw new Error('A mutation needs a caller.');
       try {
@@ -81,6 +89,10 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       } catch (error) {
         if (error instanceof GatewayError && context.requestLog)
           addErrorCode(context.requestLog, error.code);
+        // Only the errors of a store have a `kind`.
+        const isDeclared = errors?.types?.some((type) => error instanceof type);
+        if (error instanceof GatewayError && 'kind' in error.constructor && !isDeclared)
+          throw new Undeclared(error, field.name);
         throw error;
       }
     };

@@ -1,0 +1,227 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+import {
+  createBuilder,
+  createRepository,
+  createTables,
+  errorOf,
+  filterBy,
+} from '../../src/gateway/index.ts';
+import type { Conditions } from '../../src/gateway/tables/conditions.ts';
+import type { Field } from '../../src/gateway/tables/stored-table.ts';
+import { petStore } from '../../src/store/index.ts';
+import { startGateway } from '../support/gateway.ts';
+import { modelOf } from '../support/models.ts';
+
+const Thing = modelOf('Thing', 'things', [
+  { name: 'word', type: 'String', isNullable: true },
+  { name: 'at', type: 'DateTime', isNullable: false },
+  { name: 'size', type: 'Size', isNullable: false },
+]);
+const LONG = modelOf('Thing', 'things', [{ name: 'word', type: 'String', isNullable: true }]);
+const ThingBroken = errorOf('THING_BROKEN', 409, 'The thing is broken.', () => ({
+  message: 'The thing is broken.',
+}));
+const sorts: Readonly<Record<string, string>> = { id: 'Order by id.' };
+
+interface Parts {
+  model?: typeof Thing;
+  sorts?: typeof sorts;
+  filters?: (fields: Record<'word' | 'at' | 'size', Field<never>>) => Conditions;
+  errors?: (typeof ThingBroken)[];
+  /** Options in addition to those that a type, a field, an argument and a mutation need. */
+  type?: object;
+  field?: object;
+  argument?: object;
+  mutation?: object;
+  /** The column of a list of related rows. */
+  listBy?: string;
+}
+
+/** Creates a store with one type; some of its parts may be wrong. */
+function createStore(parts: Parts) {
+  const { model = Thing, errors = [ThingBroken], filters } = parts;
+  const { builder, fieldsOf, createSchema } = createBuilder<{ PrismaTypes: object }>({
+    datamodel: { datamodel: { models: {} } },
+    tables: { Thing: model },
+  });
+  const enums = { Size: { type: 'thing_size', values: ['small', 'large'] } };
+  const table = createTables<{ Thing: { Shape: { id: bigint } } }>(
+    { Thing: model },
+    enums,
+  )('Thing');
+  const things = createRepository(table, {
+    inputs: {},
+    filters: (fields) => filters?.(fields as never) ?? {},
+    sorts: parts.sorts ?? sorts,
+    errors,
+  });
+  const Type = builder.objectRef<{ id: bigint }>('Thing').implement({
+    fields: (t) => ({ id: t.exposeID('id', { nullable: false, ...parts.field }) }),
+    ...parts.type,
+  });
+  const fields = fieldsOf(Type, things);
+  if (parts.listBy) fields.listBy(things, parts.listBy as 'id', 'The things.');
+  builder.queryField('things', (t) => t.connection(...fields.list));
+  builder.mutationField('breakThing', (t) =>
+    t.boolean({
+      description: 'Breaks a thing.',
+      scope: 'any',
+      errors: { types: [ThingBroken], directResult: false },
+      args: { word: t.arg.string({ description: 'A word.', ...parts.argument }) },
+      resolve: () => {
+        throw new ThingBroken();
+      },
+      ...parts.mutation,
+    }),
+  );
+  return { ...petStore, ...createSchema() };
+}
+
+const changes = { only: 'that match', changes: true };
+const cannotCheck =
+  'The filter wanted of things must not set `changes`: it cannot be checked for recorded rows.';
+const noPlugin = 'has the option validate, but the builder uses no plugin that reads it.';
+const plugin = { validate: true };
+
+describe('a store does not start, and says why', () => {
+  it.each<[string, Parts, string]>([
+    [
+      'a mutation without a description',
+      { mutation: { description: undefined } },
+      'Mutation.breakThing needs the option description.',
+    ],
+    [
+      'a mutation without a scope',
+      { mutation: { scope: undefined } },
+      'Mutation.breakThing needs the option scope.',
+    ],
+    [
+      'a mutation without errors',
+      { mutation: { errors: undefined } },
+      'Mutation.breakThing needs the option errors.',
+    ],
+    [
+      'an error that is in no repository',
+      { errors: [] },
+      'Mutation.breakThing returns ThingBroken, which must be in the `errors` of a repository.',
+    ],
+    ['an option of a plugin on a type', { type: plugin }, `Thing ${noPlugin}`],
+    ['an option of a plugin on a field', { field: plugin }, `Thing.id ${noPlugin}`],
+    [
+      'an option of a plugin on an argument',
+      { argument: plugin },
+      `Mutation.breakThing(word:) ${noPlugin}`,
+    ],
+    [
+      'a range of changes',
+      { filters: ({ at }) => ({ wanted: filterBy.range(at, changes) }) },
+      cannotCheck,
+    ],
+    [
+      'words in changes',
+      { filters: ({ word }) => ({ wanted: filterBy.words(word, changes) }) },
+      cannotCheck,
+    ],
+    [
+      'changes by whether a value is set',
+      { filters: ({ word }) => ({ wanted: filterBy.isSet(word as Field, changes) }) },
+      cannotCheck,
+    ],
+    [
+      'changes by a time',
+      { filters: ({ at }) => ({ wanted: filterBy.oneOf(at as Field, changes) }) },
+      cannotCheck,
+    ],
+    [
+      'words in an enum',
+      { filters: ({ size }) => ({ wanted: filterBy.words(size, { only: 'whose size' }) }) },
+      'things.size has no words.',
+    ],
+    ['no sort', { sorts: {} }, 'A list of things needs a sort.'],
+    [
+      'a sort by a string that is too long for an index',
+      {
+        model: {
+          ...LONG,
+          columns: { ...LONG.columns, word: { ...LONG.columns.word, maxLength: 256 } },
+        } as typeof LONG,
+        sorts: { word: 'Order by word.' },
+      },
+      'A list of things cannot be sorted by word: its column must be @db.VarChar(255) or shorter.',
+    ],
+    [
+      'a list by a column that does not refer to rows',
+      { listBy: 'word' },
+      'Thing.word does not refer to other rows.',
+    ],
+  ])('%s', (_what, parts, sentence) => {
+    expect(() => createStore(parts)).toThrow(new Error(sentence));
+  });
+});
+
+it('an error that a mutation does not list is logged, and names the mutation', async () => {
+  const store = createStore({ mutation: { errors: { types: [], directResult: false } } });
+  const gateway = await startGateway({}, undefined, {}, store);
+  const { errors } = await gateway.graphql('mutation { breakThing { __typename } }');
+  expect(errors).toMatchObject([
+    { message: 'The thing is broken.', extensions: { code: 'THING_BROKEN', status: 409 } },
+  ]);
+  expect(gateway.loggedErrors.splice(0)).toMatchObject([
+    { err: { message: 'Mutation.breakThing must list ThingBroken in errors.types.' } },
+  ]);
+  await gateway.close();
+});
+
+it('`prisma generate` names each column that the gateway does not support', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'model-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const schema = join(folder, 'schema.prisma');
+  const unsupported = [
+    'Decimal',
+    'Float',
+    'Json',
+    'Bytes',
+    'String[]',
+    'String @db.Char(3)',
+    'String @db.Uuid',
+    'Int @db.SmallInt',
+    'DateTime',
+    'DateTime @db.Timestamptz(6)',
+    'DateTime @default("2027-01-01T00:00:00Z") @db.Date',
+  ].map((type, index) => `wrong${index} ${type}`);
+  const supported = [
+    'BigInt',
+    'Int',
+    'Boolean',
+    'String @db.VarChar(255)',
+    'DateTime? @db.Date',
+    'DateTime @default(now()) @db.Timestamptz(3)',
+  ].map((type, index) => `right${index} ${type}`);
+  writeFileSync(
+    schema,
+    `generator tables {
+      provider = "node prisma/tables.js"
+      output = "tables.ts"
+    }
+    datasource db {
+      provider = "postgresql"
+    }
+    model Thing {
+      id Int @id
+      ${[...unsupported, ...supported].join('\n')}
+    }`,
+  );
+  const { stderr } = spawnSync('npx', ['prisma', 'generate', '--schema', schema], {
+    encoding: 'utf8',
+  });
+  const names = ['id', ...unsupported.map((column) => column.split(' ')[0])];
+  expect(stderr).toContain(
+    `The gateway does not support these columns: ${names.map((name) => `Thing.${name}`).join(', ')}.`,
+  );
+});
