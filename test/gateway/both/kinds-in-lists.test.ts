@@ -230,9 +230,10 @@ async function recordedBy(filter: object) {
   const conditions = things.toRecorded(filter);
   const source = { db: gateway.db, observeBatch: () => {} };
   const isMatch = toMatcher(conditions, source);
-  const changes = await gateway.db.query<{ rowId: bigint; after: Record<string, number | boolean | string | null> }>(
-    sql`select row_id as "rowId", after from changes where type = 'Thing' order by row_id`,
-  );
+  const changes = await gateway.db.query<{
+    rowId: bigint;
+    after: Record<string, number | boolean | string | null>;
+  }>(sql`select row_id as "rowId", after from changes where type = 'Thing' order by row_id`);
   const older = await gateway.db.query<Row>(
     sql`select row_id as id from changes
       where ${join([sql`type = 'Thing'`, toCondition(conditions)], ' and ')} order by row_id`,
