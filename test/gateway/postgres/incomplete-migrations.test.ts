@@ -19,11 +19,11 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Opens the bookshop on a new database, with a line in place of LINE in its migration. */
-async function open(line: string): Promise<void> {
+/** Opens the bookshop on a new database, with other SQL in place of some in its migration. */
+async function open(sql: string, by: string | RegExp = LINE): Promise<void> {
   await cp(bookshop.migrations, folder, { recursive: true });
   const file = join(folder, '20270102000000_bookshop/migration.sql');
-  await writeFile(file, (await readFile(file, 'utf8')).replace(LINE, line));
+  await writeFile(file, (await readFile(file, 'utf8')).replace(by, sql));
   const { server } = inject('emptyPostgres');
   const url = await createDatabaseOn(server);
   const store = { ...bookshop, migrations: pathToFileURL(`${folder}/`) };
@@ -46,4 +46,13 @@ it.each(['', LINE.replace("'Book'", "'Author'")])(
 
 it('a store starts if its migrations set up change recording for each type', async () => {
   await expect(open(LINE)).resolves.toBeUndefined();
+});
+
+it.each([
+  ['released_on', 'RELEASED_ON', "(coalesce(released_on, 'infinity'::date))"],
+  ['folded_title', 'TITLE', '(folded(title) collate "C")'],
+])('a store does not start if a sort has no index in the database: %s', async (name, sort, key) => {
+  await expect(open('', new RegExp(`CREATE INDEX "books_${name}_.*`))).rejects.toThrow(
+    `The sort ${sort} of books has no valid index. Add this line to a migration: CREATE INDEX ON books (${key}, id);`,
+  );
 });
