@@ -314,8 +314,8 @@ const LISTS: Fault[] = [
   {
     name: 'a range of dates includes its end',
     file: 'src/gateway/tables/filter-by.ts',
-    text: '${by} < ${toBound(before)}',
-    replacement: '${by} <= ${toBound(before)}',
+    text: '${by} < ${toValue(field, before)}',
+    replacement: '${by} <= ${toValue(field, before)}',
     test: ['test/store/filters.test.ts', "the rows of 'orders' that match .* before: .2027"],
   },
 ];

@@ -32,13 +32,13 @@ describe('the indexes of a large store', () => {
   beforeEach(async () => {
     database = await copyOnPostgres();
     all = await run(INDEXES);
-    expect(all).toHaveLength(NAMES.length);
     await run(`drop function folded cascade; drop index orders_quantity_id_idx;
       delete from _prisma_migrations where migration_name = '${MIGRATION}'`);
   });
   afterEach(() => database.drop());
 
   it('can be created before the migration, which then keeps them', async () => {
+    expect(all).toHaveLength(NAMES.length);
     await createBefore();
     const before = await run(INDEXES);
     expect(before.map(({ definition }) => definition)).toEqual(
