@@ -318,6 +318,20 @@ const LISTS: Fault[] = [
     replacement: '${by} <= ${toValue(field, before)}',
     test: ['test/store/filters.test.ts', "the rows of 'orders' that match .* before: .2027"],
   },
+  {
+    name: 'the pages of a list sorted by a nullable column lose rows',
+    file: 'src/gateway/kinds/kind.ts',
+    text: 'isNullable ? `array[${key}]` : key;',
+    replacement: 'key;',
+    test: ['test/gateway/both/kinds-in-lists.test.ts', 'contain each row once, in order'],
+  },
+  {
+    name: 'a range of a required time reads all older rows',
+    file: 'src/gateway/tables/filter-by.ts',
+    text: "(${join(isIn(raw(column)), ' and ')}) is true",
+    replacement: "${join(isIn(raw(column)), ' and ')}",
+    test: ['test/gateway/postgres/ranges.test.ts', 'reads few rows for a page: a day'],
+  },
 ];
 
 const STATEMENT: Fault[] = [

@@ -119,13 +119,13 @@ function fieldsOf({ columns }: Model, enums: Enums): Field[] {
     const { type, default: initial } = column;
     const values = enums[type];
     const kind = values ? kindOfEnum(type, values.type, values.values) : kinds[type];
+    if (!kind) throw new Error(`${column.column} has the unknown type ${type}.`);
     return {
       ...column,
       name,
-      // A column of any other type, such as JSON, has no kind, so callers can't write it.
-      kind: kind as Kind,
+      kind,
       initial: initial === null ? null : String(initial),
-      rule: kind?.rule(column) as z.ZodType,
+      rule: kind.rule(column),
     };
   });
 }
