@@ -203,7 +203,7 @@ const PrimaryKeyError = z.object({ constraint: z.string().endsWith('_pkey') });
 function addAdvice(error: unknown): unknown {
   const violation = violationOf(error);
   if (!violation?.isDuplicate || !PrimaryKeyError.safeParse(error).success) return error;
-  const [table, column] = violation.column.split('.');
+  const [table, column] = violation.columns[0]?.split('.') ?? [];
   return new Error(
     `A new row got an id that is in use, perhaps because rows were imported with their ids. To continue after the ` +
       `highest id: SELECT setval(pg_get_serial_sequence('${table}', '${column}'), max(${column})) FROM ${table};`,

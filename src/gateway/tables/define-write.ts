@@ -40,12 +40,12 @@ interface Write<Shape extends z.ZodRawShape, Result> {
 // All writes lock rows in one order, so they never wait for each other in a circle:
 //
 //   1. the idempotency key
-//   2. the rows that others refer to, before the rows that refer to them: a pet, then its stock and its orders
+//   2. a row before the rows that refer to it: a book before its copies
 //   3. the rows of a table in the order of their ids, or all at once with SKIP LOCKED
 //   4. at the end, by foreign keys: KEY SHARE, which only the deletion of the row waits for
 //
-// Two things lock against this order. Neither can close a circle. A changed reference locks the new row last (a pet, then
-// its category): deleting that row reads the rows that refer to it with KEY SHARE, which an update does not block. So an
+// Two things lock against this order. Neither can close a circle. A changed reference locks the row that it newly
+// refers to last: deleting that row reads the rows that refer to it with KEY SHARE, which an update does not block. So an
 // update must lock with NO KEY UPDATE, never with UPDATE. And a write of one statement may start from an old version of a
 // row, so a statement that locks several rows must not also update them if other writes take KEY SHARE on them (lines.ts).
 
