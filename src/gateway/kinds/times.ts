@@ -8,6 +8,11 @@ const LATEST = 'infinity';
 const EARLIEST = '-infinity';
 const INFINITE = /^-?infinity$/;
 
+// The first moment of year 1 and the last moment of year 9999. RFC 3339 supports neither years BC nor years after 9999.
+const EARLIEST_MS = Date.parse('0001-01-01T00:00:00Z');
+const LATEST_MS = Date.parse('9999-12-31T23:59:59.999Z');
+const WRITABLE = "'0001-01-01T00:00:00Z' and '9999-12-31T23:59:59.999Z'";
+
 /** A Date that keeps the text from which it was parsed. Returning this text is faster than formatting the Date. */
 class StoredDate extends Date {
   readonly #text: string;
@@ -26,10 +31,6 @@ class StoredDate extends Date {
 export const isInfinite = (time: Date): boolean =>
   time instanceof StoredDate && INFINITE.test(time.toISOString());
 
-/** Parses a time or day from PostgreSQL's JSON. */
-const parseJson = (text: string): Date =>
-  INFINITE.test(text) ? new StoredDate(text) : new Date(text);
-
 // PostgreSQL's format of a time with DateStyle ISO in UTC: `2026-12-03 09:00:00.5+00`.
 const ISO_IN_UTC = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?\+00$/;
 
@@ -44,6 +45,18 @@ function parseTime(text: string): Date {
   return new StoredDate(`${text.slice(0, 10)}T${text.slice(11, 19)}.${milliseconds}Z`);
 }
 
+// PostgreSQL's format of a time in JSON. In most time zones, offsets from UTC had seconds before about 1900:
+// `1880-01-01T12:00:00+00:09:21`.
+const ISO_WITH_OFFSET = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)([+-])(\d\d:\d\d)(?::(\d\d))?$/;
+
+/** Parses a time in PostgreSQL's JSON. Invalid values are treated as in parseTime. */
+function parseJson(text: string): Date {
+  if (INFINITE.test(text)) return new StoredDate(text);
+  const [, local, sign, offset, seconds = '0'] = ISO_WITH_OFFSET.exec(text) ?? [];
+  const time = Date.parse(`${local}${sign}${offset}`) - Number(`${sign}${seconds}`) * 1000;
+  return new Date(EARLIEST_MS <= time && time <= LATEST_MS ? time : Number.NaN);
+}
+
 /** Parses a day as midnight in UTC. Invalid values are treated as in parseTime. */
 function parseDay(text: string): Date {
   if (INFINITE.test(text)) return new StoredDate(text);
@@ -53,14 +66,11 @@ function parseDay(text: string): Date {
 const rangeRule = (noun: string) =>
   z
     .date(`must be a ${noun}.`)
-    .min(new Date('0001-01-01T00:00:00Z'), 'must not be before the year 1.')
-    .max(new Date('9999-12-31T23:59:59.999Z'), 'must not be after the year 9999.');
+    .min(new Date(EARLIEST_MS), 'must not be before the year 1.')
+    .max(new Date(LATEST_MS), 'must not be after the year 9999.');
 
 const Time = rangeRule('date').meta({ type: 'string', format: 'date-time' });
 const Day = rangeRule('day').meta({ type: 'string', format: 'date' });
-
-// The first moment of year 1 and the last moment of year 9999. RFC 3339 supports neither years BC nor years after 9999.
-const WRITABLE = "'0001-01-01T00:00:00Z' and '9999-12-31T23:59:59.999Z'";
 
 /** Returns SQL for a time in RFC 3339, in JavaScript's format; null for infinite times and years outside 1 to 9999. */
 export const timeAsText = (column: string): string =>
@@ -155,7 +165,7 @@ export const DATE: Kind<Date> = {
   sqlType: 'date',
   toParameter: (day) => toDay(day),
   parser: { oid: 1082, parse: parseDay },
-  fromText: parseJson,
+  fromText: parseDay,
   json: (column) => ['"', { sql: dayAsText(column) }, '"'],
   isSendable: (column) => `isfinite(${column})`,
   sort: sortBy(

@@ -76,6 +76,17 @@ describeOnGateways(() => {
     );
   });
 
+  it.each([
+    ['DateTime', '0044-03-15T12:00:00+00:00 BC'],
+    ['DateTime', '10000-01-01T00:00:00+00:00'],
+    ['DateTime', '0001-01-01T00:00:00+00:09:21'],
+    ['DateTime', '9999-12-31T23:59:59-05:00'],
+    ['Date', '0044-03-15 BC'],
+    ['Date', '10000-01-01'],
+  ] as const)('a recorded %s before the year 1 or after 9999 is no guess: %s', (name, text) => {
+    expect(KINDS[name].fromText(text).getTime()).toBeNaN();
+  });
+
   it.each(['DateTime', 'Date'] as const)('a cursor preserves an infinite %s', async (name) => {
     const kind = KINDS[name];
     const { sort, sqlType, fromText } = kind;
