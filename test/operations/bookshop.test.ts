@@ -9,7 +9,7 @@ import { changesQuery } from '../../src/gateway/pages/live-view.ts';
 import { bookshop } from '../gateway/bookshop/index.ts';
 import type { DatabaseKind } from '../support/databases.ts';
 import { lintOpenApi } from '../support/lint-openapi.ts';
-import { openEvents } from '../support/live.ts';
+import { type EventStream, openEvents } from '../support/live.ts';
 import { post } from '../support/post.ts';
 import { createDatabaseOn, dropDatabaseOn } from '../support/postgres.ts';
 import { killPrograms, type Program, startProgram } from '../support/program.ts';
@@ -25,6 +25,12 @@ async function createEmpty(kind: DatabaseKind) {
   const { server } = inject('emptyPostgres');
   const url = await createDatabaseOn(server);
   return { variables: { DATABASE_URL: url }, remove: () => dropDatabaseOn(server, url) };
+}
+
+/** Expects a change to the book with an ISBN as the next result. */
+async function expectBook(stream: EventStream, isbn: string): Promise<void> {
+  expect(await stream.data()).toEqual({ bookChanged: { after: { isbn } } });
+  stream.disconnect();
 }
 
 describe.each(inject('databases'))('the bookshop on %s', (kind) => {
@@ -270,6 +276,40 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
   it('shows its title on the /status page, and exposes metrics', async () => {
     expect(await page('/status')).toContain('<title>Status · Bookshop</title>');
     expect(await page('/metrics')).toContain('database_up 1');
+  });
+
+  it('filters live and older changes alike by a day, and by a related row, which may be missing', async () => {
+    const { changes } = await data('{ changes(last: 1) { pageInfo { endCursor } } }');
+    const after = changes.pageInfo.endCursor;
+    const subscribe = (...filters: string[]) =>
+      Promise.all(
+        filters.map((filter) =>
+          openEvents(
+            program,
+            `subscription ($after: String) {
+              bookChanged(after: $after, filter: { ${filter} }) { after { isbn } } }`,
+            { variables: { after } },
+          ),
+        ),
+      );
+    const filters = ['day: "2027-06-01"', 'author: "Ursula K. Le Guin"'];
+    const live = await subscribe(...filters, 'day: "2027-06-02"');
+    await createBook('isbn: "9780000000021"');
+    await createBook('isbn: "9780000000022", day: "2027-06-01", authorId: "1"');
+    // More changes than are kept in memory.
+    for (const start of [9_790_000_001_000, 9_790_000_002_000, 9_790_000_003_000]) {
+      const input = Array.from({ length: 400 }, (_, n) => ({
+        title: 'Copy',
+        isbn: `${start + n}`,
+      }));
+      const query = `mutation ($input: [NewBook!]!) { createBooks(input: $input) { __typename } }`;
+      const response = await post(program, { query, variables: { input } }, { headers });
+      expect(await response.json()).not.toHaveProperty('errors');
+    }
+    await createBook('isbn: "9780000000023", day: "2027-06-02"');
+    const isbns = ['9780000000022', '9780000000022', '9780000000023'];
+    for (const [index, stream] of live.entries()) await expectBook(stream, isbns[index] ?? '');
+    for (const stream of await subscribe(...filters)) await expectBook(stream, '9780000000022');
   });
 
   it('exits with code 0 on SIGTERM', async () => {

@@ -34,9 +34,17 @@ const books = createRepository(table('Book'), {
     copies: {},
     authorId: { missing: authors.notFound },
   },
-  filters: ({ id, releasedOn }) => ({
+  filters: ({ id, releasedOn, day }) => ({
     releasedOn: filterBy.range(releasedOn, { only: 'that were released in this range' }),
     ids: filterBy.oneOf(id, { only: 'with one of these ids', changes: true }),
+    day: filterBy.value(day, { only: 'that are the book of this day', changes: true }),
+    author: filterBy.related(
+      { table: authors, by: 'author_id' },
+      filterBy.value(authors.fields.name, {
+        only: 'by the author with this name',
+        changes: true,
+      }),
+    ),
   }),
   sorts: {
     id: 'Order by id.',
