@@ -79,12 +79,11 @@ const BATCH = 1000;
  * for example because another gateway is deleting them, are skipped until the next run.
  */
 export async function deleteOldKeys(db: Database, ageMs: number): Promise<void> {
-  const limit = new Date(Date.now() - ageMs).toISOString();
   let deleted: number;
   do {
     const [row] = await db.write<{ count: number }>(sql`
       with old as (
-        select key from idempotency_keys where created_at < ${limit}::timestamptz
+        select key from idempotency_keys where created_at < now() - ${ageMs} * interval '1 millisecond'
         limit ${BATCH}::integer for update skip locked
       ), deleted as (
         delete from idempotency_keys using old where idempotency_keys.key = old.key returning 1
