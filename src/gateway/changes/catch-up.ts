@@ -3,8 +3,17 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import sql, { join, raw } from 'sql-template-tag';
 
 import type { Database } from '../database/database.ts';
-import type { Follower } from './change-log-reader.ts';
-import { compare, isIn, type Known, type Position, readChanges } from './change-log.ts';
+import type { ChangeLogReader, Follower } from './change-log-reader.ts';
+import {
+  compare,
+  isAfter,
+  isIn,
+  type Known,
+  type Position,
+  POSITION,
+  readChanges,
+  requirePosition,
+} from './change-log.ts';
 import { type RowFilter, toCondition } from './row-filter.ts';
 
 // The maximum number of changes that one statement returns.
@@ -23,36 +32,45 @@ interface Request {
   readonly callerKey: string;
 }
 
+interface Source {
+  readonly db: Database;
+  readonly known: Known;
+  readonly reader: ChangeLogReader;
+}
+
 /**
- * Reads a page of matching changes, and returns it with the position up to which all changes have been read. Each page
- * compares a limited number of changes with the filter, however few of them match.
+ * Reads a page of the matching changes after a position, and returns it with the position up to which no other change
+ * matches. Each page compares a limited number of changes with the filter, however few of them match.
+ * @throws GatewayError with CURSOR_EXPIRED
  */
-async function readPage(db: Database, known: Known, { types, filter }: Request, after: Position) {
+async function readPage(
+  { db, known, reader }: Source,
+  { types, filter }: Request,
+  after: Position,
+) {
+  const end = reader.last;
   const conditions = [raw(isIn('type', types)), known.condition, compare('>', after)];
   let horizon: Position | undefined;
   if (filter) {
     [horizon] = await db.query<Position>(
-      sql`select transaction, id from settled_changes where ${join(conditions, ' and ')}
+      sql`select ${POSITION} from settled_changes where ${join(conditions, ' and ')}
       order by transaction, id offset ${raw(`${MAX_COMPARED - 1}`)} limit 1`,
     );
     if (horizon) conditions.push(compare('<=', horizon));
     conditions.push(toCondition(filter));
   }
   const changes = await readChanges(db, conditions, PAGE);
-  const isFull = changes.length === PAGE;
+  await requirePosition(db, after);
   const last = changes.at(-1) ?? after;
-  return {
-    changes,
-    end: isFull ? last : (horizon ?? last),
-    hasNext: isFull || horizon !== undefined,
-  };
+  if (changes.length === PAGE) return { changes, end: last };
+  return { changes, end: horizon ?? (isAfter(last, end) ? last : end) };
 }
 
 /**
  * Creates the function that reads old changes: one page at a time per caller, across all of its subscriptions. Nothing
  * is read for a subscription that ended while it waited.
  */
-export function createCatchUp(db: Database, known: Known) {
+export function createCatchUp(source: Source) {
   const limitAll = pLimit(MAX_CATCHING_UP);
   const limits = new LRUCache<string, LimitFunction>({ max: MAX_CALLERS });
   return (request: Request, follower: Follower) => {
@@ -61,8 +79,8 @@ export function createCatchUp(db: Database, known: Known) {
     return limit(() =>
       limitAll(() =>
         follower.hasEnded
-          ? { changes: [], end: follower.position, hasNext: false }
-          : readPage(db, known, request, follower.position),
+          ? { changes: [], end: follower.position }
+          : readPage(source, request, follower.position),
       ),
     );
   };

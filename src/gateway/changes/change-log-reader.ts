@@ -7,12 +7,12 @@ import { runFor } from '../telemetry/request-log.ts';
 import {
   type Change,
   isAfter,
-  compare,
+  isSame,
   type Known,
   type Position,
-  readChanges,
+  readAfter,
+  type ReadChange,
   readLastPosition,
-  requirePosition,
   START,
 } from './change-log.ts';
 
@@ -43,12 +43,9 @@ export interface Follower {
 }
 
 /** Called after each read that found changes, with the supported changes and the number of unsupported ones. */
-export type Observe = (changes: readonly Change[], unknown: number) => void;
+export type Observe = (changes: readonly ReadChange[], unknown: number) => void;
 
-/**
- * Reads the change log while there are followers, which all share each read. After a failure, it resumes where it
- * stopped, unless the last change that it read has been lost.
- */
+/** Reads the change log while there are followers, which all share each read. After a failure, it resumes. */
 export class ChangeLogReader {
   readonly followers = new Set<Follower>();
   readonly #db: Database;
@@ -58,11 +55,9 @@ export class ChangeLogReader {
   #ringing = new AbortController();
   /** Functions to call after the next read. */
   readonly #waiting: (() => void)[] = [];
-  /** The most recent changes, and the position before the first of them. */
-  #recent: Change[] = [];
+  /** The most recent changes, including unsupported ones, and the position before the first of them. */
+  #recent: readonly Change[] = [];
   #base = START;
-  /** The position up to which everything has been read. */
-  last = START;
   #start: Promise<void> | undefined;
   #hasFailed = false;
 
@@ -71,6 +66,11 @@ export class ChangeLogReader {
     this.#known = known;
     this.#log = log;
     this.#observe = observe;
+  }
+
+  /** The position up to which everything has been read. */
+  get last(): Position {
+    return this.#recent.at(-1) ?? this.#base;
   }
 
   /** Ends the current pause between two reads or, if there is none, the next one. */
@@ -86,12 +86,12 @@ export class ChangeLogReader {
     await this.#start;
   }
 
-  /** Returns the changes after a position from memory; undefined if the oldest of them may no longer be in memory. */
+  /** Returns the changes that were read after a position; undefined if the change at the position is not in memory. */
   after(position: Position): readonly Change[] | undefined {
-    if (isAfter(this.#base, position)) return undefined;
-    return this.#recent.slice(
-      this.#recent.findLastIndex((change) => !isAfter(change, position)) + 1,
-    );
+    if (isAfter(position, this.last)) return [];
+    const index = this.#recent.findLastIndex((change) => isSame(change, position));
+    if (index === -1 && !isSame(this.#base, position)) return undefined;
+    return this.#recent.slice(index + 1);
   }
 
   /** Resolves after the next read, even if the read fails or finds no change. */
@@ -110,8 +110,7 @@ export class ChangeLogReader {
   }
 
   async #beginAtEnd(): Promise<void> {
-    this.last = await readLastPosition(this.#db);
-    this.#base = this.last;
+    this.#base = await readLastPosition(this.#db);
     this.#recent = [];
   }
 
@@ -149,7 +148,6 @@ export class ChangeLogReader {
 
   async #readAll(): Promise<void> {
     try {
-      if (this.#hasFailed) await this.#checkPosition();
       while (await this.#readPage());
       this.#hasFailed = false;
     } catch (error) {
@@ -159,28 +157,22 @@ export class ChangeLogReader {
   }
 
   /**
-   * Ends all subscriptions if the last change that was read is missing, for example after a failover to a server that
-   * did not have it. New changes may come before its position in the change log, where the reader would miss them.
+   * Reads one page. Returns whether there may be more pages. Ends all subscriptions if the last change that was read is
+   * missing: a failover or a restore has lost it, or it was deleted while this process was suspended.
    */
-  async #checkPosition(): Promise<void> {
-    try {
-      await requirePosition(this.#db, this.last);
-    } catch (error) {
-      if (!(error instanceof GatewayError) || error.code !== 'CURSOR_EXPIRED') throw error;
-      await this.#beginAtEnd();
-      for (const { end } of this.followers) end(error);
-    }
-  }
-
-  /** Reads one page. Returns whether there may be more pages. */
   async #readPage(): Promise<boolean> {
-    const changes = await readChanges(this.#db, [compare('>', this.last)], PAGE);
-    const known = changes.filter(this.#known.has);
-    const recent = [...this.#recent, ...known];
-    this.#recent = recent.slice(-MAX_RECENT);
+    const changes = await readAfter(this.#db, this.last, PAGE);
+    if (!changes) {
+      await this.#beginAtEnd();
+      for (const { end } of this.followers) end(new GatewayError('CURSOR_EXPIRED'));
+      return false;
+    }
+    if (changes.length === 0) return false;
+    const recent = [...this.#recent, ...changes];
     this.#base = recent.at(-MAX_RECENT - 1) ?? this.#base;
-    this.last = changes.at(-1) ?? this.last;
-    if (changes.length > 0) this.#observe(known, changes.length - known.length);
+    this.#recent = recent.slice(-MAX_RECENT);
+    const known = changes.filter(this.#known.has);
+    this.#observe(known, changes.length - known.length);
     return changes.length === PAGE;
   }
 }

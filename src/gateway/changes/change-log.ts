@@ -28,11 +28,14 @@ export interface Change {
   readonly after: RecordedRow | null;
 }
 
-/** The position of a change in the change log. */
-export type Position = Pick<Change, 'transaction' | 'id'>;
+/**
+ * The position of a change in the change log, and its time. After a restore from a copy of the database's files,
+ * PostgreSQL repeats the ids of lost transactions, so another change can have the same position, but at another time.
+ */
+export type Position = Pick<Change, 'transaction' | 'id' | 'changedAt'>;
 
 /** The position before all changes. */
-export const START: Position = { transaction: 0n, id: 0n };
+export const START: Position = { transaction: 0n, id: 0n, changedAt: new Date(0) };
 
 const ChangeFilter = z.object({ types: z.array(z.string().regex(/^\w+$/)).nullish() });
 
@@ -63,6 +66,8 @@ export const knownOf = (types: readonly string[]): Known => ({
   condition: raw(`coalesce(${isIn('type', types)} and ${isIn('kind', KINDS)}, false)`),
 });
 
+const stampOf = ({ changedAt }: Position): string => String(changedAt.getTime());
+
 /**
  * The part of the change log before the oldest open transaction. Without a filter, it includes changes that only a
  * later release supports. Every filter leaves those out.
@@ -86,6 +91,7 @@ const listingOf = ({ condition }: Known): Listing<Change> => ({
     [ORDER]: { name: 'transaction', ownColumn: 'transaction', kind: ID, isNullable: false },
   },
   defaultField: ORDER,
+  stampOf,
   read: (filter) => {
     const { types } = parse(ChangeFilter, filter, 'filter');
     return {
@@ -112,46 +118,82 @@ export const isAfter = (change: Position, other: Position): boolean =>
     ? change.id > other.id
     : change.transaction > other.transaction;
 
+/** Whether two positions are those of the same change. */
+export const isSame = (change: Position, other: Position): boolean =>
+  change.transaction === other.transaction &&
+  change.id === other.id &&
+  stampOf(change) === stampOf(other);
+
 /** Returns the condition that a change is after, at or up to a position in the change log. */
-export const compare = (operator: '>' | '<=' | '=', { transaction, id }: Position): Sql =>
-  sql`(transaction, id) ${raw(operator)} (${transaction}::bigint, ${id}::bigint)`;
+export const compare = (
+  operator: '>' | '>=' | '<=' | '=',
+  { transaction, id }: Position,
+): Sql => sql`(transaction, id) ${raw(operator)} (${transaction}::bigint, ${id}::bigint)`;
+
+/** The columns of a position. */
+export const POSITION = raw('transaction, id, changed_at as "changedAt"');
+
+/** A change, with the time from the change until it was read, by the database's clock. */
+export type ReadChange = Change & { readonly delaySeconds: number };
 
 /** Reads the first `size` changes that meet all conditions. */
 export const readChanges = (
   db: Database,
   conditions: readonly Sql[],
   size: number,
-): Promise<Change[]> =>
-  db.query<Change>(sql`
-    select ${columns} from settled_changes where ${join([...conditions], ' and ')}
+): Promise<ReadChange[]> =>
+  db.query<ReadChange>(sql`
+    select ${columns}, extract(epoch from now() - changed_at)::float8 as "delaySeconds"
+    from settled_changes where ${join([...conditions], ' and ')}
     order by transaction, id limit ${raw(`${size}`)}`);
+
+/**
+ * Reads the first `size` changes after a position. Returns undefined if the change at the position is missing, because
+ * others after it may then be missing too. An empty log has no such change.
+ */
+export async function readAfter(
+  db: Database,
+  position: Position,
+  size: number,
+): Promise<ReadChange[] | undefined> {
+  if (position === START) return readChanges(db, [compare('>', position)], size);
+  const [first, ...changes] = await readChanges(db, [compare('>=', position)], size + 1);
+  return first && isSame(first, position) ? changes : undefined;
+}
 
 export async function readLastPosition(db: Database): Promise<Position> {
   const [position = START] = await db.query<Position>(
-    sql`select transaction, id from settled_changes order by transaction desc, id desc limit 1`,
+    sql`select ${POSITION} from settled_changes order by transaction desc, id desc limit 1`,
   );
   return position;
 }
 
-async function readPosition(db: Database, condition: Sql): Promise<Position> {
+/** Reads the position of a change; without a stamp, which cursors of earlier releases lack, any change there is meant. */
+async function readPosition(
+  db: Database,
+  condition: Sql,
+  stamp: string | undefined,
+): Promise<Position> {
   const [position] = await db.query<Position>(
-    sql`select transaction, id from changes where ${condition}`,
+    sql`select ${POSITION} from settled_changes where ${condition}`,
   );
-  if (!position) throw new GatewayError('CURSOR_EXPIRED');
+  if (!position || (stamp !== undefined && stamp !== stampOf(position))) {
+    throw new GatewayError('CURSOR_EXPIRED');
+  }
   return position;
 }
 
 /**
- * Requires that all changes after a position still exist. Changes are deleted in log order, so it is enough that the
- * change at the position exists.
+ * Requires that all changes after a position existed until now. Changes are deleted in log order, so it is enough that
+ * the change at the position exists. To be sure that a page was complete, call this after reading it.
  * @throws GatewayError with CURSOR_EXPIRED
  */
 export async function requirePosition(db: Database, position: Position): Promise<void> {
-  if (position !== START) await readPosition(db, compare('=', position));
+  if (position !== START) await readPosition(db, compare('=', position), stampOf(position));
 }
 
 /**
- * Requires that all changes after a cursor still exist, and returns the cursor's position.
+ * Requires that all changes after a cursor existed until now, and returns the cursor's position.
  * @throws InvalidCursor, GatewayError with CURSOR_EXPIRED
  */
 export async function requireKept(
@@ -159,36 +201,40 @@ export async function requireKept(
   cursor: string,
   argument: string,
 ): Promise<Position> {
-  const position = decodeCursor(listing, ORDER, cursor);
-  if (!position) {
+  const decoded = decodeCursor(listing, ORDER, cursor);
+  if (!decoded) {
     const message = 'is not the cursor of a change.';
     throw new InputError('INVALID_CURSOR', [{ path: [argument], message }]);
   }
-  return readPosition(db, sql`(transaction, id) = ${position}`);
+  return readPosition(db, sql`(transaction, id) = ${decoded.position}`, decoded.stamp);
 }
 
 const BATCH = 1000;
 
 /**
  * Deletes the changes that are older than `ageMs`, in batches from the start of the change log up to the first younger
- * change. The last change is kept, so its cursor stays valid while nothing is written. Also deletes changes whose
- * transaction ids this database has not reached: they were restored from a backup of another database.
+ * change. The last change is kept, so its cursor stays valid while nothing is written.
+ *
+ * Deletes all changes if the transaction ids of some are ids that this database has not reached. Then the log comes
+ * from a dump of another database, and the next changes would be recorded before those.
  */
 export async function deleteOldChanges(db: Database, ageMs: number): Promise<void> {
-  const limit = new Date(Date.now() - ageMs).toISOString();
-  await db.write(sql`
-    delete from changes where transaction >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint`);
   let deleted: number;
   do {
     const [row] = await db.write<{ count: number }>(sql`
-      with batch as (
-        select transaction, id, changed_at from settled_changes
-        where (transaction, id) < (
+      with log as (
+        select exists (
+          select from changes where transaction >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+        ) as is_foreign
+      ), batch as (
+        select transaction, id, changed_at, is_foreign from changes, log
+        where is_foreign or (transaction, id) < (
           select transaction, id from settled_changes order by transaction desc, id desc limit 1
         )
         order by transaction, id limit ${BATCH}::integer
       ), old as (
-        select transaction, id, bool_and(changed_at < ${limit}::timestamptz)
+        select transaction, id, is_foreign
+          or bool_and(changed_at < now() - ${ageMs} * interval '1 millisecond')
           over (order by transaction, id) as is_old
         from batch
       ), deleted as (

@@ -7,8 +7,9 @@ import { createCatchUp } from './catch-up.ts';
 import { type Follower, type Observe, ChangeLogReader } from './change-log-reader.ts';
 import {
   type Change,
-  knownOf,
   isAfter,
+  type Known,
+  knownOf,
   readLastPosition,
   requireKept,
   requirePosition,
@@ -44,6 +45,7 @@ export interface ChangeFeed {
 /** The sources of a subscription: recent changes from memory, older changes from the change log. */
 interface Source {
   readonly db: Database;
+  readonly known: Known;
   readonly reader: ChangeLogReader;
   readonly catchUp: ReturnType<typeof createCatchUp>;
 }
@@ -66,17 +68,18 @@ interface Source {
  * has expired, or the gateway is shutting down. It also ends if reading old changes fails.
  */
 async function follow(
-  { db, reader, catchUp }: Source,
+  { db, known, reader, catchUp }: Source,
   subscription: Subscription,
   follower: Follower,
   push: Push<Change>,
 ): Promise<void> {
   const { types, filter, source } = subscription;
   const matches = filter ? toMatcher(filter, source) : () => true;
-  const start = follower.position;
 
   const give = async (changes: readonly Change[]): Promise<void> => {
-    const found = changes.map((change) => types.includes(change.type) && matches(change));
+    const found = changes.map(
+      (change) => types.includes(change.type) && known.has(change) && matches(change),
+    );
     // The related rows of all these changes are loaded at the same time, in batches.
     const isWaiting = found.some((match) => match instanceof Promise);
     const matching = isWaiting
@@ -92,21 +95,20 @@ async function follow(
     }
   };
 
-  const giveOld = async (): Promise<void> => {
-    const { last } = reader;
-    if (follower.position !== start) await requirePosition(db, follower.position);
-    const { changes, end, hasNext } = await catchUp(subscription, follower);
-    await give(changes);
-    // If there are no more pages, no change matches between `end` and `last`.
-    follower.position = hasNext || isAfter(end, last) ? end : last;
-  };
-
   await reader.add(follower);
   while (!follower.hasEnded) {
     const recent = reader.after(follower.position);
-    if (!recent) await giveOld();
-    else if (recent.length > 0) await give(recent);
-    else await reader.next();
+    if (!recent) {
+      const { changes, end } = await catchUp(subscription, follower);
+      await give(changes);
+      follower.position = end;
+    } else if (recent.length > 0) {
+      await give(recent);
+    } else {
+      await reader.next();
+      // The reader might never reach this position: a failover may just have lost it.
+      if (isAfter(follower.position, reader.last)) await requirePosition(db, follower.position);
+    }
   }
 }
 
@@ -122,7 +124,7 @@ export function createFeed(
 ): ChangeFeed {
   const known = knownOf(types);
   const reader = new ChangeLogReader(db, known, log, observe);
-  const source = { db, reader, catchUp: createCatchUp(db, known) };
+  const source = { db, known, reader, catchUp: createCatchUp({ db, known, reader }) };
   return {
     publishWrite: () => {
       reader.wake();

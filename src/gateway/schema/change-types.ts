@@ -21,8 +21,8 @@ import { relatedRow } from './rows.ts';
 // The cost of a page of old changes, which a subscription with a cursor reads first.
 const AFTER_COST = { directives: { cost: { weight: '200' } } };
 
-// The size of a change's cursor if its transaction and its id both have 19 digits.
-const CURSOR_BYTES = 72;
+// The size of a change's cursor if its transaction and its id both have 19 digits, and its time has 13 (until 2286).
+const CURSOR_BYTES = 96;
 
 function defineChange(builder: Builder) {
   const ChangeKind = builder.enumType('ChangeKind', {
@@ -119,10 +119,13 @@ function defineQuery(
         },
         resolve: async (root, args, context) => {
           const { db } = context.source;
-          if (args.after != null) await requireKept(db, args.after, 'after');
+          // A replica may not have this change yet, nor those before it.
           if (args.before != null) await requireKept(db, args.before, 'before');
           // A filter, even if it is empty, excludes types and kinds that only a later release supports.
-          return page.resolve(root, { ...args, filter: args.filter ?? {} }, context);
+          const filter = args.filter ?? {};
+          const result = await page.resolve(root, { ...args, filter }, context);
+          if (args.after != null) await requireKept(db, args.after, 'after');
+          return result;
         },
       },
       ChangeConnection,

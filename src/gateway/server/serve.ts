@@ -70,14 +70,17 @@ export async function serve(
     import('./server.ts'),
   ]);
   const { server, stop } = createGateway(store, db, config, log);
-  const deletion = setInterval(() => {
-    deleteOldKeys(db, config.idempotencyMs).catch((error: unknown) =>
-      log.warn({ err: error }, 'Old idempotency keys could not be deleted.'),
-    );
-    deleteOldChanges(db, config.changesMs).catch((error: unknown) =>
+  const deleteOld = async (): Promise<void> => {
+    await deleteOldChanges(db, config.changesMs).catch((error: unknown) =>
       log.warn({ err: error }, 'Old changes could not be deleted.'),
     );
-  }, DELETE_EVERY_MS);
+    await deleteOldKeys(db, config.idempotencyMs).catch((error: unknown) =>
+      log.warn({ err: error }, 'Old idempotency keys could not be deleted.'),
+    );
+  };
+  // At once, because the change log may be that of another database, restored from a dump.
+  void deleteOld();
+  const deletion = setInterval(() => void deleteOld(), DELETE_EVERY_MS);
   beforeListening(async () => {
     await listening;
     clearInterval(deletion);

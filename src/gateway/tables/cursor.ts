@@ -10,7 +10,8 @@ export interface Edge<Row> {
   readonly node: Row;
 }
 
-// A cursor contains the position of a row: the sort field, the id and, unless the list is sorted by id, the sort key.
+// A cursor contains the position of a row: the sort field, the id and, unless the list is sorted by id, the sort key. In
+// some lists, the row's stamp follows.
 const Cursor = z.tuple([z.string(), RowId]).rest(z.string().nullable());
 
 /** Whether null is sorted after all values, and is null in cursors too. */
@@ -26,6 +27,7 @@ function encodeCursor<Row>(listing: Listing<Row>, field: string, row: Row): stri
   const key = listing.keys[field];
   const id = String(listing.table.id.of(row));
   const position = key ? [field, id, textIn(row, key)] : [field, id];
+  if (listing.stampOf) position.push(listing.stampOf(row));
   return Buffer.from(JSON.stringify(position)).toString('base64url');
 }
 
@@ -58,21 +60,27 @@ export class RowEdge<Row> implements Edge<Row> {
   }
 }
 
-/** Returns the position in a cursor as SQL to compare with rows; undefined if the cursor is invalid for this order. */
+/**
+ * Returns the position in a cursor as SQL to compare with rows, and the stamp, which cursors of earlier releases lack;
+ * undefined if the cursor is invalid for this order.
+ */
 export function decodeCursor<Row>(
   listing: Listing<Row>,
   field: string,
   cursor: string,
-): Sql | undefined {
+): { position: Sql; stamp?: string | undefined } | undefined {
   const key = listing.keys[field];
   try {
-    const [name, id, text] = Cursor.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
+    const [name, id, text, stamp] = Cursor.parse(
+      JSON.parse(Buffer.from(cursor, 'base64url').toString()),
+    );
     if (name !== field) return undefined;
-    if (!key) return sql`(${id}::bigint)`;
+    if (!key) return { position: sql`(${id}::bigint)` };
     const { sort, sqlType } = key.kind;
     const value = text === null && hasNulls(key) ? raw('null') : sql`${sort.text.parse(text)}`;
     const sorted = sql`${raw(sort.toKey ?? '')}(${value}${raw(`::${sqlType}`)})`;
-    return sql`(${hasNulls(key) ? sql`array[${sorted}]` : sorted}, ${id}::bigint)`;
+    const position = sql`(${hasNulls(key) ? sql`array[${sorted}]` : sorted}, ${id}::bigint)`;
+    return { position, stamp };
   } catch {
     return undefined;
   }

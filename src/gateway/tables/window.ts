@@ -86,7 +86,7 @@ function boundsOf<Row>(
       throw new InputError('INVALID_CURSOR', [{ path: [end], message }]);
     }
     const isLater = (end === 'after') !== isDescending;
-    bounds.push(isLater ? sql`${position} > ${bound}` : sql`${position} < ${bound}`);
+    bounds.push(sql`${position} ${raw(isLater ? '>' : '<')} ${bound.position}`);
   }
   return bounds;
 }

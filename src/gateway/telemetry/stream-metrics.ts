@@ -44,12 +44,12 @@ export function createStreamMetrics(registers: Registry[]) {
       };
     },
     /** Records the delays of the changes read for the streams, and how many unsupported changes were skipped. */
-    observeChanges: (changes: readonly { readonly changedAt: Date }[], unknown: number): void => {
+    observeChanges: (
+      changes: readonly { readonly delaySeconds: number }[],
+      unknown: number,
+    ): void => {
       unknownChanges.inc(unknown);
-      const now = Date.now();
-      for (const { changedAt } of changes) {
-        delays.observe(Math.max(now - changedAt.getTime(), 0) / 1000);
-      }
+      for (const { delaySeconds } of changes) delays.observe(Math.max(delaySeconds, 0));
     },
   };
 }

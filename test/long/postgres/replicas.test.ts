@@ -255,7 +255,7 @@ describe('a gateway whose replicas are both far behind', () => {
       expect((await send(patient, after)).data.changes.nodes).toEqual([
         { after: { name: 'Newest' } },
       ]);
-      const gone = cursorOf({ transaction: 1n, id: 1n } as Change);
+      const gone = cursorOf({ transaction: 1n, id: 1n, changedAt: new Date(0) } as Change);
       const { code } = await send(patient, after.replace(cursor, gone));
       expect(code).toBe('CURSOR_EXPIRED');
     });

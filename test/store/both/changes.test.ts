@@ -90,9 +90,14 @@ const age = (place: number): Promise<unknown> =>
   run(`update changes set changed_at = now() - interval '2 hours'
         where id = (select id from changes order by transaction, id offset ${place} limit 1)`);
 
-/** Returns the cursors of all changes in the change log. */
-const kept = async (): Promise<string[]> =>
-  (await page({ first: 100 })).edges.map(({ cursor }) => cursor);
+/** Returns the ids of all categories in the change log, and the cursors of their changes. */
+async function kept(): Promise<{ ids: unknown[]; cursors: string[] }> {
+  const { edges } = await page({ first: 100 });
+  return {
+    ids: edges.map(({ node }) => node.after?.['id']),
+    cursors: edges.map(({ cursor }) => cursor),
+  };
+}
 
 describeOnGateways(() => {
   describe('the change log', () => {
@@ -189,6 +194,27 @@ describeOnGateways(() => {
         ['Category', 'UPDATED'],
       ]);
     });
+
+    it.each([
+      ['Europe/Paris', '1900-01-01 12:00:00.5', '1900-01-01T11:50:39.500Z'],
+      ['America/New_York', '1880-01-01 12:00', '1880-01-01T16:56:02.000Z'],
+    ])(
+      'contains times that were written where the offset from UTC had seconds: %s',
+      async (zone, text, time) => {
+        const petId = await makePet(gateway);
+        const [change] = await changesOf(() =>
+          gateway.db.transaction(async ({ query }) => {
+            await query(raw(`set local timezone = '${zone}'`));
+            await query(
+              raw(
+                `insert into orders (pet_id, quantity, ship_date) values (${petId}, 1, '${text}')`,
+              ),
+            );
+          }),
+        );
+        expect(change?.after?.['shipDate']).toBe(time);
+      },
+    );
 
     it('contains no changes that were rolled back', async () => {
       expect(await contentsOf(() => expect(failToInsert()).rejects.toThrow('No.'))).toEqual([]);
@@ -314,6 +340,7 @@ describeOnGateways(() => {
     const SUBSCRIPTION =
       'subscription ($after: String) { categoryChanged(after: $after) { cursor } }';
 
+    let ids: unknown[];
     let cursors: string[];
     beforeEach(async () => {
       // `deleteOldChanges` keeps the last change.
@@ -322,18 +349,18 @@ describeOnGateways(() => {
       await deleteOldChanges(gateway.db, AT_ONCE);
       for (let count = 0; count < 4; count += 1) await makeCategory(gateway);
       await untilSettled(gateway.db);
-      cursors = await kept();
+      ({ ids, cursors } = await kept());
     });
 
     it('stops at the first change that is not old', async () => {
       for (const place of [0, 1, 3]) await age(place);
       await deleteOldChanges(gateway.db, HOUR_MS);
-      expect(await kept()).toEqual(cursors.slice(2));
+      expect((await kept()).ids).toEqual(ids.slice(2));
     });
 
     it('keeps the last change, whose cursor stays valid', async () => {
       await deleteOldChanges(gateway.db, AT_ONCE);
-      expect(await kept()).toEqual(cursors.slice(4));
+      expect((await kept()).ids).toEqual(ids.slice(4));
       expect((await page({ first: 1, after: cursors[4] })).edges).toEqual([]);
     });
 
@@ -341,15 +368,42 @@ describeOnGateways(() => {
       await run(`insert into categories (name) select 'many' from generate_series(1, 2500)`);
       const cursor = await lastCursor(gateway);
       await deleteOldChanges(gateway.db, AT_ONCE);
-      expect(await kept()).toEqual([cursor]);
+      expect((await kept()).cursors).toEqual([cursor]);
     });
 
-    it('deletes changes with future transaction ids, which a restored backup may contain', async () => {
+    it('deletes all changes of a restored dump if this database has not reached their transaction ids', async () => {
+      const [, first] = cursors;
       await run(`insert into changes (transaction, id, type, row_id, kind)
         select transaction + 1000000, id, type, row_id, kind from changes`);
       await deleteOldChanges(gateway.db, HOUR_MS);
-      expect(await kept()).toEqual(cursors);
-      expect(await gateway.db.query(raw('select from changes'))).toHaveLength(cursors.length);
+      expect(await gateway.db.query(raw('select from changes'))).toEqual([]);
+      // It comes before the others in the log, but after it, changes are missing.
+      expect((await gateway.graphql(CHANGES, { after: first, first: 1 })).errors).toMatchObject(
+        EXPIRED,
+      );
+    });
+
+    describe('a cursor', () => {
+      /** Returns the second cursor with another time, or without one. */
+      const withTime = (...time: string[]): string => {
+        const position: unknown[] = JSON.parse(
+          Buffer.from(cursors[1] ?? '', 'base64url').toString(),
+        );
+        const parts = [...position.slice(0, 3), ...time];
+        return Buffer.from(JSON.stringify(parts)).toString('base64url');
+      };
+
+      it('of release 3.0, which has no time, expires when its change is deleted', async () => {
+        const old = { first: 1, after: withTime() };
+        expect((await page(old)).pageInfo.endCursor).toBe(cursors[2]);
+        await deleteOldChanges(gateway.db, AT_ONCE);
+        expect((await gateway.graphql(CHANGES, old)).errors).toMatchObject(EXPIRED);
+      });
+
+      it('expires if another change has its position', async () => {
+        const { errors } = await gateway.graphql(CHANGES, { after: withTime('0') });
+        expect(errors).toMatchObject(EXPIRED);
+      });
     });
 
     it('makes the cursors of deleted changes expire, for pages and for subscriptions', async () => {

@@ -1,0 +1,151 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import { openDatabase } from '../../src/gateway/database/open-database.ts';
+import { MIGRATIONS } from '../../src/store/migrations.ts';
+import { useProgramStore } from '../support/databases.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { type EventStream, openEvents } from '../support/live.ts';
+import { makeCategory } from '../support/make.ts';
+import { runSql, startPostgres } from '../support/postgres.ts';
+import { startProgram } from '../support/program.ts';
+import { lastCursor } from '../support/settled.ts';
+
+const EXPIRED = [{ extensions: { code: 'CURSOR_EXPIRED' } }];
+
+/** A database whose files can be copied while nothing uses them. */
+interface Files {
+  readonly environment: Readonly<Record<string, string>>;
+  readonly folder: string;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+async function createFolder(): Promise<Files> {
+  const folder = await mkdtemp(join(tmpdir(), 'store-restore-'));
+  const remove = () => rm(folder, { recursive: true, force: true });
+  return {
+    environment: { DATA_DIR: folder },
+    folder,
+    start: async () => {},
+    stop: async () => {},
+    remove,
+  };
+}
+
+async function createServer(): Promise<Files> {
+  const server = await startPostgres();
+  return {
+    environment: { DATABASE_URL: server.url },
+    folder: server.dataFolder,
+    start: () => server.start(),
+    stop: () => server.stop(),
+    remove: () => server.remove(),
+  };
+}
+
+const start = ({ environment }: Files): Promise<Gateway> =>
+  startGateway(environment, (config, log) => openDatabase(MIGRATIONS, config, log));
+
+const copy = (from: string, to: string): void => {
+  execFileSync('rm', ['-rf', to]);
+  execFileSync('cp', ['-a', from, to]);
+};
+
+const follow = (gateway: Gateway, after: string): Promise<EventStream> =>
+  openEvents(
+    gateway,
+    'subscription ($after: String) { categoryChanged(after: $after) { cursor after { name } } }',
+    { variables: { after } },
+  );
+
+/** Returns a cursor's position in the change log, without the time. */
+const positionOf = (cursor: string): unknown[] =>
+  JSON.parse(Buffer.from(cursor, 'base64url').toString()).slice(0, 3);
+
+describe('a dump with the change log of another database', () => {
+  const store = useProgramStore();
+
+  it('loses its change log when a gateway starts, so that all of its cursors expire', async () => {
+    await store.run(`insert into changes (transaction, type, row_id, kind)
+      values (1, 'Category', 1, 'deleted'), (1000000000000, 'Category', 2, 'deleted')`);
+    const program = await startProgram(store.environment);
+    await expect.poll(() => runSql(store.url, 'select from changes')).toEqual([]);
+    await program.stop();
+  });
+});
+
+describe.each([
+  ['the embedded database', createFolder],
+  ['PostgreSQL', createServer],
+])('after a restore of a copy of the files of %s', (_name, create) => {
+  let gateway: Gateway;
+  /** The cursors of a change that the copy contains, and of one that it does not contain. */
+  let kept: string;
+  let lost: string;
+  /** A subscription that stayed open while a server was restored. */
+  let open: EventStream | undefined;
+
+  beforeAll(async () => {
+    const files = await create();
+    const backup = `${files.folder}-backup`;
+    gateway = await start(files);
+    await makeCategory(gateway, 'kept');
+    kept = await lastCursor(gateway);
+    await gateway.close();
+    await files.stop();
+    copy(files.folder, backup);
+    await files.start();
+    gateway = await start(files);
+    await makeCategory(gateway, 'lost');
+    lost = await lastCursor(gateway);
+    if (create === createFolder) {
+      await gateway.close();
+    } else {
+      open = await follow(gateway, kept);
+      await open.data();
+    }
+    await files.stop();
+    copy(backup, files.folder);
+    await files.start();
+    if (create === createFolder) gateway = await start(files);
+    await makeCategory(gateway, 'in its place');
+    return async () => {
+      await gateway.close();
+      await files.remove();
+      await rm(backup, { recursive: true, force: true });
+    };
+  }, 120_000);
+
+  it('another change has the position of a lost change', async () => {
+    expect(positionOf(await lastCursor(gateway))).toEqual(positionOf(lost));
+  });
+
+  it('a client that resumes after a lost change receives CURSOR_EXPIRED', async () => {
+    await makeCategory(gateway, 'later');
+    expect(await (await follow(gateway, lost)).rest()).toMatchObject([{ errors: EXPIRED }]);
+    for (const range of ['first: 1, after', 'last: 1, before']) {
+      const query = `query ($cursor: String) { changes(${range}: $cursor) { nodes { cursor } } }`;
+      const { errors } = await gateway.graphql(query, { cursor: lost });
+      expect(errors).toMatchObject(EXPIRED);
+    }
+  });
+
+  it('a client that resumes after a change in the copy receives all changes', async () => {
+    const stream = await follow(gateway, kept);
+    expect((await stream.data()).categoryChanged.after.name).toBe('in its place');
+    stream.disconnect();
+  });
+
+  it.runIf(create === createServer)(
+    'a subscription that stayed open has ended with CURSOR_EXPIRED',
+    async () => {
+      expect(await open?.rest()).toMatchObject([{ errors: EXPIRED }]);
+    },
+  );
+});

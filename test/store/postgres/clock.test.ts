@@ -1,0 +1,54 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+import { deleteOldChanges } from '../../../src/gateway/changes/change-log.ts';
+import { deleteOldKeys } from '../../../src/gateway/tables/idempotency.ts';
+import { gateway, useGateway } from '../../support/gateway.ts';
+import { openEvents } from '../../support/live.ts';
+import { makeCategory, makePet, mutate } from '../../support/make.ts';
+import { readMetrics, sumOf } from '../../support/metrics.ts';
+import { lastCursor } from '../../support/settled.ts';
+
+const DAY_MS = 86_400_000;
+
+useGateway();
+
+describe('a gateway whose clock is more than a day ahead', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + DAY_MS + 3_600_000 });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('deletes no idempotency key early', async () => {
+    const input = { petId: await makePet(gateway, { stock: 10 }), quantity: 1 };
+    const args = { input, idempotencyKey: 'young' };
+    const place = () => mutate(gateway, 'placeOrder', args, '... on Order { id }');
+    const first = await place();
+    await deleteOldKeys(gateway.db, DAY_MS);
+    expect(await place()).toEqual(first);
+  });
+
+  it('deletes no change early', async () => {
+    await makeCategory(gateway);
+    const after = await lastCursor(gateway);
+    await makeCategory(gateway, 'later');
+    await lastCursor(gateway);
+    await deleteOldChanges(gateway.db, DAY_MS);
+    const { changes } = await gateway.data(
+      'query ($after: String) { changes(after: $after) { nodes { ... on CategoryChange { after { name } } } } }',
+      { after },
+    );
+    expect(changes.nodes).toEqual([{ after: { name: 'later' } }]);
+  });
+
+  it('measures the delay of a change by the clock of the database', async () => {
+    const stream = await openEvents(gateway, 'subscription { categoryChanged { kind } }');
+    await makeCategory(gateway);
+    await stream.data();
+    stream.disconnect();
+    const seconds = sumOf(await readMetrics(gateway), 'change_delay_seconds_sum');
+    expect(seconds).toBeGreaterThan(0);
+    expect(seconds).toBeLessThan(3600);
+  });
+});
