@@ -125,10 +125,8 @@ export const isSame = (change: Position, other: Position): boolean =>
   stampOf(change) === stampOf(other);
 
 /** Returns the condition that a change is after, at or up to a position in the change log. */
-export const compare = (
-  operator: '>' | '>=' | '<=' | '=',
-  { transaction, id }: Position,
-): Sql => sql`(transaction, id) ${raw(operator)} (${transaction}::bigint, ${id}::bigint)`;
+export const compare = (operator: '>' | '>=' | '<=' | '=', { transaction, id }: Position): Sql =>
+  sql`(transaction, id) ${raw(operator)} (${transaction}::bigint, ${id}::bigint)`;
 
 /** The columns of a position. */
 export const POSITION = raw('transaction, id, changed_at as "changedAt"');

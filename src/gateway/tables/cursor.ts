@@ -80,7 +80,7 @@ export function decodeCursor<Row>(
     const value = text === null && hasNulls(key) ? raw('null') : sql`${sort.text.parse(text)}`;
     const sorted = sql`${raw(sort.toKey ?? '')}(${value}${raw(`::${sqlType}`)})`;
     const position = sql`(${hasNulls(key) ? sql`array[${sorted}]` : sorted}, ${id}::bigint)`;
-    return { position, stamp };
+    return { position, stamp: stamp ?? undefined };
   } catch {
     return undefined;
   }

@@ -99,6 +99,12 @@ async function kept(): Promise<{ ids: unknown[]; cursors: string[] }> {
   };
 }
 
+/** Returns a cursor with another time, or without one. */
+function withTime(cursor = '', ...time: string[]): string {
+  const position: unknown[] = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+  return Buffer.from(JSON.stringify([...position.slice(0, 3), ...time])).toString('base64url');
+}
+
 describeOnGateways(() => {
   describe('the change log', () => {
     const category = { id: LARGE_ID, name: 'É\n"\u0001', description: 'null' };
@@ -384,24 +390,15 @@ describeOnGateways(() => {
     });
 
     describe('a cursor', () => {
-      /** Returns the second cursor with another time, or without one. */
-      const withTime = (...time: string[]): string => {
-        const position: unknown[] = JSON.parse(
-          Buffer.from(cursors[1] ?? '', 'base64url').toString(),
-        );
-        const parts = [...position.slice(0, 3), ...time];
-        return Buffer.from(JSON.stringify(parts)).toString('base64url');
-      };
-
       it('of release 3.0, which has no time, expires when its change is deleted', async () => {
-        const old = { first: 1, after: withTime() };
+        const old = { first: 1, after: withTime(cursors[1]) };
         expect((await page(old)).pageInfo.endCursor).toBe(cursors[2]);
         await deleteOldChanges(gateway.db, AT_ONCE);
         expect((await gateway.graphql(CHANGES, old)).errors).toMatchObject(EXPIRED);
       });
 
       it('expires if another change has its position', async () => {
-        const { errors } = await gateway.graphql(CHANGES, { after: withTime('0') });
+        const { errors } = await gateway.graphql(CHANGES, { after: withTime(cursors[1], '0') });
         expect(errors).toMatchObject(EXPIRED);
       });
     });
