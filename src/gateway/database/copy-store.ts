@@ -16,7 +16,10 @@ interface Table {
   readonly parents: readonly string[];
 }
 
-/** Returns the tables to copy. Each database has its own migrations and its own change log, so these are left out. */
+/**
+ * Returns the tables to copy. Each database has its own migrations and its own change log, and its triggers fold the
+ * texts, so these are left out.
+ */
 const readTables = (session: Session): Promise<Table[]> =>
   session.query<Table>(sql`
     select oid::regclass::text as name, (
@@ -28,7 +31,7 @@ const readTables = (session: Session): Promise<Table[]> =>
     )) as parents
     from pg_class
     where relkind = 'r' and relnamespace = current_schema()::regnamespace
-      and relname not in ('_prisma_migrations', 'changes')
+      and relname not in ('_prisma_migrations', 'changes') and relname !~ '_folded_'
     order by name`);
 
 /** Sorts tables so that each comes after its parents. @throws Error if the rows of a table refer to each other */

@@ -142,3 +142,44 @@ BEGIN
     RETURN replace(replace(replace(replace("name", 'ß', 'ss'), 'æ', 'ae'), 'œ', 'oe'), 'þ', 'th');
 END
 $function$;
+
+-- Makes the texts of a column searchable by parts of their words. The migration that creates the table calls it, for
+-- example with `SELECT make_searchable('books', 'id', 'title')`, which creates the table "books_folded_title".
+--
+-- To compare a text with a search, PostgreSQL would fold it again for each word, which takes up to thirty times as long
+-- as the comparison. So each text is also stored folded, in a table of its own: a column would be part of each row in
+-- the change log, and adding it would rewrite the table. Like "record_changes_of", the trigger function runs with the
+-- rights of its owner and qualifies every name.
+CREATE OR REPLACE FUNCTION make_searchable("table" text, "id" text, "column" text) RETURNS void LANGUAGE plpgsql AS $do$
+BEGIN
+    CREATE EXTENSION IF NOT EXISTS pg_trgm;
+    EXECUTE format($create$
+        CREATE TABLE IF NOT EXISTS %5$I ("id" BIGINT PRIMARY KEY, "text" TEXT);
+        CREATE INDEX IF NOT EXISTS %6$I ON %5$I USING gin ("text" gin_trgm_ops);
+        CREATE OR REPLACE FUNCTION %7$I() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $function$
+        BEGIN
+            IF TG_OP OPERATOR(pg_catalog.=) 'TRUNCATE' THEN
+                TRUNCATE %1$I.%5$I;
+                RETURN NULL;
+            END IF;
+            IF TG_OP OPERATOR(pg_catalog.<>) 'INSERT' THEN
+                DELETE FROM %1$I.%5$I WHERE "id" OPERATOR(pg_catalog.=) OLD.%3$I;
+            END IF;
+            IF TG_OP OPERATOR(pg_catalog.<>) 'DELETE' THEN
+                -- While a migration fills the table, it may already contain the row.
+                INSERT INTO %1$I.%5$I VALUES (NEW.%3$I, %1$I."folded"(NEW.%4$I))
+                ON CONFLICT ("id") DO UPDATE SET "text" = EXCLUDED."text";
+            END IF;
+            RETURN NULL;
+        END
+        $function$;
+        REVOKE EXECUTE ON FUNCTION %7$I() FROM PUBLIC;
+        CREATE OR REPLACE TRIGGER %7$I AFTER INSERT OR DELETE OR UPDATE OF %3$I, %4$I ON %2$I
+        FOR EACH ROW EXECUTE FUNCTION %7$I();
+        CREATE OR REPLACE TRIGGER %8$I AFTER TRUNCATE ON %2$I
+        FOR EACH STATEMENT EXECUTE FUNCTION %7$I();
+    $create$, current_schema(), "table", "id", "column", "table" || '_folded_' || "column",
+        "table" || '_folded_' || "column" || '_text_idx', 'fold_' || "table" || '_' || "column",
+        'fold_' || "table" || '_' || "column" || '_truncate');
+END
+$do$;

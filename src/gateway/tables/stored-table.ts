@@ -12,6 +12,8 @@ interface Column {
   /** The name of the column, qualified with the table's name, and unqualified. */
   readonly column: string;
   readonly ownColumn: string;
+  /** The id column of the table, qualified with the table's name. */
+  readonly rowId: string;
   readonly type: string;
   readonly description: string | null;
   readonly isNullable: boolean;

@@ -8,12 +8,13 @@ const FILE = 'src/gateway/database/gateway-tables.sql';
 
 /** A store with one table, whose changes are recorded. */
 const NEW_STORE = `
-  create table categories (id bigint primary key);
-  select record_changes_of('categories', 'Category', 'id')`;
+  create table categories (id bigint primary key, name varchar);
+  select record_changes_of('categories', 'Category', 'id'), make_searchable('categories', 'id', 'name')`;
 
 /** The catalog entries of the gateway's tables and functions, and of the triggers of `categories`. */
 const READ_CATALOGUE = `
-  with own as (select unnest(array['changes', 'idempotency_keys', 'settled_changes']) as name)
+  with own as (
+    select unnest(array['changes', 'idempotency_keys', 'settled_changes', 'categories_folded_name']) as name)
   select 'column' as kind, to_jsonb(columns) - '{table_catalog,udt_catalog}'::text[] as fact
     from information_schema.columns join own on name = table_name
   union all select 'index', to_jsonb(pg_indexes) from pg_indexes join own on name = tablename
@@ -25,7 +26,8 @@ const READ_CATALOGUE = `
   union all select 'enum', to_jsonb(enum_range(null::change_kind))
   union all select 'function',
     to_jsonb(regexp_replace(pg_get_functiondef(oid), '\\s+', ' ', 'g') || coalesce(proacl::text, ''))
-    from pg_proc where proname in ('record_changes_of', 'record_categories', 'folded')
+    from pg_proc where proname in
+      ('record_changes_of', 'record_categories', 'folded', 'make_searchable', 'fold_categories_name')
   union all select 'trigger', to_jsonb(pg_get_triggerdef(oid))
     from pg_trigger where tgrelid = 'categories'::regclass and not tgisinternal
   order by 1, 2`;
