@@ -16,6 +16,7 @@ const NAMES = [
   ['zoé élan'],
   ['ωμεγα', 'Ωμέγα'],
   ['Жук', 'жук'],
+  ['Өрдек'],
   ['日本'],
   ['😺'],
 ];
@@ -86,6 +87,7 @@ it.each([
   ['finds names by part of a word', 'tras', ['Straße', 'STRASSE']],
   ['distinguishes letters of different alphabets that look alike', 'ОМЕГА ωμ', []],
   ['ignores case in another alphabet', 'ΩΜΈ', ['ωμεγα', 'Ωμέγα']],
+  ['ignores case in letters that the order of names distinguishes', 'өРД', ['Өрдек']],
   ['finds names even if a word is repeated', 'lodz Łódź', ['Łódź', 'lodz']],
   ['finds names that contain all of many words', 'z o e z é l a n', ['zoé élan']],
   ['finds no names that lack one of many words', 'z o e é l a n q', []],

@@ -47,8 +47,8 @@ const FILL = `
       n, 'created', '{}'
     from generate_series(1, 50000) as n;
   reset session_replication_role;
-  insert into categories_folded_name select id, folded(name) from categories;
-  insert into pets_folded_name select id, folded(name) from pets`;
+  insert into categories_folded_name select id, folded(lower(name)) from categories;
+  insert into pets_folded_name select id, folded(lower(name)) from pets`;
 
 type Value = string | number | boolean | null;
 
@@ -64,6 +64,7 @@ interface Node {
   'Actual Rows': number;
   'Actual Loops': number;
   Filter?: string;
+  'Recheck Cond'?: string;
   'Rows Removed by Filter'?: number;
   Plans?: Node[];
 }
@@ -114,12 +115,12 @@ interface Plan {
   /** The tables that it scans sequentially. */
   scanned: string[];
   rowsRead: number;
-  /** The values that a condition converts again for each row, which takes longer than the comparison. */
+  /** What a condition converts or folds again for each row, which takes longer than the comparison. */
   converting: string[];
 }
 
-// The conversion of a string, which is a value or a parameter.
-const CONVERSION = /('::cstring|\$\d+)\)::[\w ]+/g;
+// The conversion of a string, which is a value or a parameter, or the folding of a column.
+const CONVERSION = /('::cstring|\$\d+)\)::[\w ]+|folded\(\(?\w+\)/g;
 
 const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 
@@ -135,7 +136,9 @@ function toPlan(root: Node): Plan {
         sum + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'],
       0,
     ),
-    converting: nodes.flatMap(({ Filter = '' }) => Filter.match(CONVERSION) ?? []),
+    converting: nodes.flatMap(
+      ({ Filter = '', 'Recheck Cond': recheck = '' }) => `${Filter} ${recheck}`.match(CONVERSION) ?? [],
+    ),
   };
 }
 
