@@ -129,7 +129,9 @@ export function words(field: Field<string>, { only, ...requirement }: Requiremen
         .map((word) => `%${word.replaceAll(/[\\%_]/g, '\\$&')}%`);
       const others = patterns.slice(INDEXED_WORDS);
       const matches = [
-        ...patterns.slice(0, INDEXED_WORDS).map((pattern) => sql`text like folded(lower(${pattern}))`),
+        ...patterns
+          .slice(0, INDEXED_WORDS)
+          .map((pattern) => sql`text like folded(lower(${pattern}))`),
         ...(others.length > 0
           ? [sql`text like all(string_to_array(folded(lower(${others.join(' ')})), ' '))`]
           : []),

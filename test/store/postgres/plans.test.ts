@@ -119,8 +119,8 @@ interface Plan {
   converting: string[];
 }
 
-// The conversion of a string, which is a value or a parameter, or the folding of a column.
-const CONVERSION = /('::cstring|\$\d+)\)::[\w ]+|folded\(\(?\w+\)/g;
+// The conversion of a string, which is a value or a parameter, or the folding of a column for a search.
+const CONVERSION = /('::cstring|\$\d+)\)::[\w ]+|folded\(\S+ ~~/g;
 
 const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 
@@ -137,7 +137,8 @@ function toPlan(root: Node): Plan {
       0,
     ),
     converting: nodes.flatMap(
-      ({ Filter = '', 'Recheck Cond': recheck = '' }) => `${Filter} ${recheck}`.match(CONVERSION) ?? [],
+      ({ Filter = '', 'Recheck Cond': recheck = '' }) =>
+        `${Filter} ${recheck}`.match(CONVERSION) ?? [],
     ),
   };
 }
