@@ -38,6 +38,7 @@ export const modelOf = (
           isIndexed: true,
           isUnique: column.isUnique ?? false,
           isReference: false,
+          rowId: `${name}.id`,
           hasDefault: column.name === 'id',
           default: null,
         },

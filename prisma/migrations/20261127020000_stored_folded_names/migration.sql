@@ -12,6 +12,8 @@
 -- covers them. Like "record_changes_of", the trigger function runs with the rights of its owner and qualifies every
 -- name.
 CREATE OR REPLACE FUNCTION make_searchable("table" text, "id" text, "column" text) RETURNS void LANGUAGE plpgsql AS $do$
+DECLARE
+    reader text;
 BEGIN
     CREATE EXTENSION IF NOT EXISTS pg_trgm;
     EXECUTE format($create$
@@ -42,6 +44,14 @@ BEGIN
     $create$, current_schema(), "table", "id", "column", "table" || '_folded_' || "column",
         "table" || '_folded_' || "column" || '_text_idx', 'fold_' || "table" || '_' || "column",
         'fold_' || "table" || '_' || "column" || '_truncate');
+    -- Roles that read the table, such as that of a gateway that does not own it, also search it.
+    FOR reader IN
+        SELECT CASE "grantee" WHEN 'PUBLIC' THEN 'PUBLIC' ELSE quote_ident("grantee") END
+        FROM information_schema.table_privileges
+        WHERE "table_schema" = current_schema() AND "table_name" = "table" AND "privilege_type" = 'SELECT'
+    LOOP
+        EXECUTE format('GRANT SELECT ON %I TO %s', "table" || '_folded_' || "column", reader);
+    END LOOP;
 END
 $do$;
 

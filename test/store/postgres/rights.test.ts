@@ -44,3 +44,17 @@ it('a role with the rights in docs/operations.md can execute every operation', a
   await runSql(url, `drop owned by ${role}; drop role ${role}`);
   await drop();
 });
+
+it('a role that reads a table also searches it once a migration has made it searchable', async () => {
+  const { url, drop } = await copyOnPostgres();
+  const role = `reader_${new URL(url).pathname.slice(1)}`;
+  await runSql(url, `create role ${role}; grant select on pets to ${role}`);
+  const mayRead = async (table: string): Promise<unknown> =>
+    (await runSql(url, `select has_table_privilege('${role}', '${table}', 'select') as may`))[0];
+  expect(await mayRead('pets_folded_name')).toEqual({ may: false });
+  await runSql(url, `select make_searchable('pets', 'id', 'name')`);
+  expect(await mayRead('pets_folded_name')).toEqual({ may: true });
+  expect(await mayRead('categories_folded_name')).toEqual({ may: false });
+  await runSql(url, `drop owned by ${role}; drop role ${role}`);
+  await drop();
+});
