@@ -1,3 +1,5 @@
+import { EventEmitter, once } from 'node:events';
+
 import { parse } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -93,6 +95,33 @@ describe('a new document', () => {
     );
     const texts = await Promise.all(responses.map((response) => response.text()));
     for (const text of texts) expect(text).toContain('GRAPHQL_VALIDATION_FAILED');
+  });
+
+  it('gets its turn while three other callers send more of them than may wait', async () => {
+    const ending = new AbortController();
+    const { signal } = ending;
+    const attackers = await Promise.all(
+      ['eve', 'mallory', 'trudy'].map(async (sub) => bearing(await mint({ sub, scope: 'read' }))),
+    );
+    const cached = '{ cached: __typename }';
+    await ask({ query: cached }, ann);
+    const queue = new EventEmitter();
+    const full = once(queue, 'full');
+    const attack = async (headers: Record<string, string>): Promise<void> => {
+      const { status } = await post(gateway, { query: renewSlow() }, { headers, signal });
+      if (status === 503) queue.emit('full');
+    };
+    const attacks = attackers.flatMap((attacker) =>
+      Array.from({ length: 170 }, () => attack(attacker)),
+    );
+    const ended = Promise.allSettled(attacks);
+    await full;
+    const asked = Array.from({ length: 10 }, () => ask({ query: renew('{ __typename }') }, ann));
+    await ask({ query: cached }, ann);
+    // Documents whose clients have left still wait, but take no time: on a busy machine, the turn comes within two seconds.
+    ending.abort();
+    expect(await Promise.all(asked)).toEqual(Array(10).fill(200));
+    await ended;
   });
 
   it('is rejected with status 503 and Retry-After if it waits too long', async () => {

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 import { createFairQueue } from '../../src/gateway/graphql/fair-queue.ts';
 
-const LIMITS = { concurrency: 1, maxWaitingOfCaller: 10, maxWaiting: 10, maxWaitMs: 60_000 };
+const LIMITS = { concurrency: 1, maxWaiting: 10, maxWaitMs: 60_000 };
 const REJECTION = { code: 'SERVICE_UNAVAILABLE', headers: { 'Retry-After': '1' }, isLogged: false };
 
 /** Returns a task that completes on command. */
@@ -86,16 +86,21 @@ describe('a fair queue', () => {
     expect(hasRun).toBe(false);
   });
 
-  it('limits the waiting tasks of each caller, and those of all callers together', async () => {
-    const enqueue = createFairQueue({ ...LIMITS, maxWaitingOfCaller: 2, maxWaiting: 3 });
+  it('rejects the newest task of the caller with the most if too many are waiting', async () => {
+    const enqueue = createFairQueue({ ...LIMITS, maxWaiting: 6 });
     const { work, end } = createBlocker();
-    const accepted = [enqueue('a', work), enqueue('a', () => 1), enqueue('a', () => 2)];
-    await expect(enqueue('a', () => 3)).rejects.toMatchObject(REJECTION);
-    accepted.push(enqueue('b', () => 4));
-    await expect(enqueue('c', () => 5)).rejects.toMatchObject(REJECTION);
+    const running = enqueue('a', work);
+    const tasks = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1', 'd1', 'd2', 'e1', 'b3', 'e2', 'f1'];
+    const results = Promise.allSettled(tasks.map((task) => enqueue(task.charAt(0), () => task)));
     end();
-    expect(await Promise.all(accepted)).toEqual([[], 1, 2, 4]);
-    expect(await enqueue('c', () => 6)).toBe(6);
+    await running;
+    const outcomes = (await results).map((result) =>
+      result.status === 'fulfilled' ? result.value : result.reason,
+    );
+    const rejected = expect.objectContaining(REJECTION);
+    const served = ['a1', rejected, rejected, 'b1', rejected, 'c1', 'd1', rejected, 'e1'];
+    expect(outcomes).toEqual([...served, rejected, rejected, 'f1']);
+    expect(await enqueue('a', () => 'later')).toBe('later');
   });
 
   it('limits the waiting tasks as before once the time that earlier ones could wait is over', async () => {

@@ -3,16 +3,18 @@ export const TIMES_UNTIL_COMPILED = 3;
 
 interface Options {
   readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
 }
 
 /** Posts the parameters of an operation, or any text as the body. */
 export const post = (
   { url }: { readonly url: string },
   params: object | string,
-  { headers }: Options = {},
+  { headers, signal }: Options = {},
 ): Promise<Response> =>
   fetch(`${url}/graphql`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body: typeof params === 'string' ? params : JSON.stringify(params),
+    ...(signal && { signal }),
   });

@@ -21,7 +21,6 @@ const MAX_CACHED_BYTES = 50_000_000;
 // If a document waited longer, clients might time out.
 const MAX_WAIT_MS = 2000;
 const MAX_WAITING = 500;
-const MAX_WAITING_OF_CALLER = 250;
 
 // Limits for the documents that are found by their hash with DOCUMENTS=automatic.
 const MAX_HASHED = 10_000;
@@ -43,7 +42,6 @@ function createSection(maxWaitMs: number) {
     enqueue: createFairQueue({
       concurrency: 1,
       maxWaiting: MAX_WAITING,
-      maxWaitingOfCaller: MAX_WAITING_OF_CALLER,
       maxWaitMs,
     }),
   };

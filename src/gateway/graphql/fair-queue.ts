@@ -7,8 +7,7 @@ import { addWait } from '../telemetry/request-log.ts';
 interface FairQueueOptions {
   /** How many tasks may run at the same time. */
   readonly concurrency: number;
-  /** How many tasks may wait, per caller and in total; unlimited by default. */
-  readonly maxWaitingOfCaller?: number;
+  /** How many tasks may wait; unlimited by default. */
   readonly maxWaiting?: number;
   /** How long a task may wait in the queue; 24 days by default. */
   readonly maxWaitMs?: number;
@@ -19,7 +18,7 @@ interface FairQueueOptions {
 /**
  * Runs a task when its caller's turn comes, and resolves with its result. The task counts as waiting from `since`, in
  * milliseconds of performance.now(); by default, from this call.
- * @throws Unavailable if too many tasks are waiting, or if this task has waited too long
+ * @throws Unavailable if too many tasks are waiting and no caller has more of them, or if this task has waited too long
  */
 type Enqueue = <Result>(
   caller: string,
@@ -45,70 +44,84 @@ const busyMs = (): number => performance.eventLoopUtilization().active;
 const rest = (ms: number, factor: number): Promise<unknown> =>
   ms > SHORT_MS && factor > 0 ? sleep(Math.min(factor * ms, MAX_REST_MS)) : nextTick();
 
-type Start = () => void;
+/** A waiting task. Each function ends its wait. */
+interface Waiting {
+  readonly start: () => void;
+  readonly reject: () => void;
+}
 
-type Starts = Map<string, Set<Start>>;
+/** The waiting tasks of each caller, in the order of their arrival. */
+type Tasks = Map<string, Set<Waiting>>;
 
-/** Returns the next task and its caller, and moves that caller to the end of the queue. */
-function takeTurn(
-  startsOf: Starts,
-): { caller: string; starts: Set<Start>; start: Start } | undefined {
-  const [[caller, starts] = []] = startsOf;
-  const [start] = starts ?? [];
-  if (caller === undefined || !starts || !start) return undefined;
-  startsOf.delete(caller);
-  startsOf.set(caller, starts);
-  return { caller, starts, start };
+/** Returns the next task, and moves its caller to the end of the queue. */
+function takeTurn(tasksOf: Tasks): Waiting | undefined {
+  const [[caller, tasks] = []] = tasksOf;
+  const [task] = tasks ?? [];
+  if (caller === undefined || !tasks) return undefined;
+  tasksOf.delete(caller);
+  tasksOf.set(caller, tasks);
+  return task;
+}
+
+/** Returns the newest task of the caller with the most tasks; undefined if none has more than `count`. */
+function findExcess(tasksOf: Tasks, count: number): Waiting | undefined {
+  let most: ReadonlySet<Waiting> | undefined;
+  for (const tasks of tasksOf.values()) {
+    if (tasks.size > (most?.size ?? count)) most = tasks;
+  }
+  return most && [...most].at(-1);
 }
 
 /**
  * Creates a queue for tasks that block the event loop. Callers take turns, so a caller never has to wait for all tasks
- * of another caller. The queue rests after each long task, so that requests outside the queue can run.
+ * of another caller. If the queue is full, a task replaces the newest task of the caller with the most. The queue rests
+ * after each long task, so that requests outside the queue can run.
  */
 export function createFairQueue({
   concurrency,
-  maxWaitingOfCaller = Infinity,
   maxWaiting = Infinity,
   maxWaitMs = MAX_DELAY_MS,
   restFactor = 4,
 }: FairQueueOptions): Enqueue {
-  const startsOf: Starts = new Map();
+  const tasksOf: Tasks = new Map();
   let waiting = 0;
   let running = 0;
 
-  const remove = (caller: string, starts: Set<Start>, start: Start): void => {
-    starts.delete(start);
-    waiting -= 1;
-    if (starts.size === 0) startsOf.delete(caller);
-  };
-
   const waitForTurn = (caller: string, since: number): Promise<void> =>
     new Promise((resolve, reject) => {
-      const starts = startsOf.get(caller) ?? new Set();
-      if (waiting >= maxWaiting || starts.size >= maxWaitingOfCaller) throw tooMuchIsWaiting();
-      const start = (): void => {
+      const tasks = tasksOf.get(caller) ?? new Set();
+      if (waiting >= maxWaiting) {
+        // With one task more, its caller must not have the most.
+        const excess = findExcess(tasksOf, tasks.size + 1);
+        if (!excess) throw tooMuchIsWaiting();
+        excess.reject();
+      }
+      const leave = (): void => {
         clearTimeout(timer);
-        running += 1;
-        resolve();
+        tasks.delete(task);
+        waiting -= 1;
+        if (tasks.size === 0) tasksOf.delete(caller);
       };
-      startsOf.set(caller, starts.add(start));
-      waiting += 1;
-      const timer = setTimeout(
-        () => {
-          remove(caller, starts, start);
+      const task: Waiting = {
+        start: () => {
+          leave();
+          running += 1;
+          resolve();
+        },
+        reject: () => {
+          leave();
           reject(tooMuchIsWaiting());
         },
-        maxWaitMs - (performance.now() - since),
-      );
+      };
+      tasksOf.set(caller, tasks.add(task));
+      waiting += 1;
+      const timer = setTimeout(task.reject, maxWaitMs - (performance.now() - since));
     });
 
-  const leave = async (busyBefore: number): Promise<void> => {
+  const end = async (busyBefore: number): Promise<void> => {
     await rest(busyMs() - busyBefore, restFactor);
     running -= 1;
-    const next = takeTurn(startsOf);
-    if (!next) return;
-    remove(next.caller, next.starts, next.start);
-    next.start();
+    takeTurn(tasksOf)?.start();
   };
 
   return async (caller, work, since = performance.now()) => {
@@ -119,7 +132,7 @@ export function createFairQueue({
     try {
       return await work();
     } finally {
-      void leave(busyBefore);
+      void end(busyBefore);
     }
   };
 }
