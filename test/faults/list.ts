@@ -261,16 +261,23 @@ const LIMITS: Fault[] = [
     name: "one caller's documents delay the documents of all other callers",
     file: 'src/gateway/graphql/fair-queue.ts',
     text: `
-  startsOf.delete(caller);
-  startsOf.set(caller, starts);`,
+  tasksOf.delete(caller);
+  tasksOf.set(caller, tasks);`,
     replacement: '',
     test: ['test/gateway/fair-queue.test.ts', 'lets callers take turns'],
   },
   {
+    name: 'callers who fill a queue lock out others',
+    file: 'src/gateway/graphql/fair-queue.ts',
+    text: 'const excess = findExcess(tasksOf, tasks.size + 1);',
+    replacement: 'const excess = findExcess(tasksOf, Infinity);',
+    test: ['test/gateway/document-queue.test.ts', 'while three other callers send more of them'],
+  },
+  {
     name: 'a caller that closes a subscription does not get its cost back',
     file: 'src/gateway/graphql/stream-budget.ts',
-    text: 'add(callerKey, -1, -cost)',
-    replacement: 'add(callerKey, -1, 0)',
+    text: 'use.cost -= cost;',
+    replacement: '',
     test: ['test/gateway/stream-budget.test.ts', 'beyond the budget of its caller'],
   },
   {

@@ -13,16 +13,19 @@ let gateway: Gateway;
 /** Gateways that limit streams to a cost of 10,000: per caller, and per process. */
 let byCaller: Gateway;
 let byProcess: Gateway;
+/** A gateway that allows four streams. */
+let tiny: Gateway;
 let petId: string;
 beforeAll(async () => {
   gateway = await startGateway();
   const that = openThatOf(gateway);
   byCaller = await startGateway({ ...AUTH_BY_SECRET, MAX_STREAMS_PER_CALLER: '20' }, that);
   byProcess = await startGateway({ ...AUTH_BY_SECRET, AUTH_READ: 'open', MAX_STREAMS: '20' }, that);
+  tiny = await startGateway({ ...AUTH_BY_SECRET, MAX_STREAMS: '4' }, that);
   petId = await makePet(gateway, { stock: 1000 });
 });
 afterAll(async () => {
-  for (const each of [byProcess, byCaller, gateway]) await each.close();
+  for (const each of [tiny, byProcess, byCaller, gateway]) await each.close();
 });
 
 const WAIT = { timeout: 10_000, interval: 10 };
@@ -39,7 +42,7 @@ const open: typeof openEvents = async (...args) => {
   onTestFinished(() => stream.disconnect());
   return stream;
 };
-beforeEach(() => untilNoStreams(gateway, byCaller, byProcess));
+beforeEach(() => untilNoStreams(gateway, byCaller, byProcess, tiny));
 
 /** The headers of a caller with the scope `read`. */
 const caller = async (sub: string): Promise<{ headers: Record<string, string> }> => ({
@@ -91,7 +94,28 @@ describe('the budget for subscriptions', () => {
     expect((await resumed.data()).orderChanged.orderId).toBe(missed);
   });
 
-  it('rejects a subscription beyond the budget of the process', async () => {
+  it.each([
+    ['costs', () => byProcess, ['a', 'b'].map((name) => costly(name)), costly('c')],
+    ['streams', () => tiny, Array(4).fill(CHEAP), CHEAP],
+  ])(
+    'ends the newest subscription of the caller with the most %s if another subscribes',
+    async (_what, toGateway, queries, query) => {
+      const guarded = toGateway();
+      const ann = await caller('ann');
+      const streams = [];
+      for (const own of queries) streams.push(await open(guarded, own, ann));
+      const victim = await open(guarded, query, await caller('bob'));
+      expect(await streams.at(-1)?.rest()).toMatchObject([
+        withCode('SERVICE_UNAVAILABLE', /Resubscribe/),
+      ]);
+      const orderId = await makeOrder(gateway, petId);
+      for (const stream of [victim, ...streams.slice(0, -1)]) {
+        expect((await stream.data()).orderChanged.orderId).toBe(orderId);
+      }
+    },
+  );
+
+  it('rejects a subscription beyond the budget of the process if no caller has more', async () => {
     for (const sub of ['ann', 'bob']) await open(byProcess, costly(sub), await caller(sub));
     const third = await open(byProcess, costly('c'), await caller('carl'));
     expect(await third.rest()).toMatchObject([withCode('SERVICE_UNAVAILABLE', /too many/)]);

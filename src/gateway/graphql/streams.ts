@@ -8,6 +8,8 @@ import { createStreamBudget } from './stream-budget.ts';
 
 // The maximum delay of a timer. Even if a token is valid for longer, its streams end after 24 days.
 const MAX_DELAY_MS = 2 ** 31 - 1;
+const DISPLACED =
+  'The gateway has too many subscriptions. Resubscribe later with your last cursor.';
 const SHUTDOWN = 'The gateway is shutting down. Resubscribe with your last cursor.';
 
 /** The results of one subscription. `destroyed` is true once it has ended. */
@@ -36,8 +38,10 @@ export function createStreams({ limits }: Config, metrics: StreamMetrics): Strea
     open: ({ caller, req, requestLog }, cost) => {
       if (hasEnded) throw new Unavailable(SHUTDOWN);
       const callerKey = callerKeyOf(caller, req);
-      const takeBack = charge(caller, callerKey, cost);
       const controller = new AbortController();
+      const release = charge(caller, callerKey, cost, () =>
+        controller.abort(new Unavailable(DISPLACED)),
+      );
       const { expiresAt } = caller;
       const endAtExpiry = (): void =>
         controller.abort(new Unauthenticated('The token has expired.'));
@@ -55,7 +59,7 @@ export function createStreams({ limits }: Config, metrics: StreamMetrics): Strea
         },
         close: () => {
           if (!controllers.delete(controller)) return;
-          takeBack();
+          release();
           clearTimeout(expiry);
           end(requestLog);
         },
