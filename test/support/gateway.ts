@@ -40,6 +40,8 @@ export interface Gateway {
   readonly db: Database;
   /** The SQL statements so far; a test may empty this list. */
   readonly statements: string[];
+  /** The lines in the log at level info. */
+  readonly loggedLines: unknown[];
   /** The errors in the log; a test that expects errors must remove them, or else close() fails. */
   readonly loggedErrors: unknown[];
   /** Posts an operation and returns the response, which may have errors. */
@@ -76,10 +78,11 @@ export async function startGateway(
   store: Store = petStore,
 ): Promise<Gateway> {
   const statements: string[] = [];
+  const loggedLines: unknown[] = [];
   const loggedErrors: unknown[] = [];
   const log: Log = {
     debug: (entry: { sql?: string }) => void (entry.sql && statements.push(entry.sql)),
-    info: ignore,
+    info: (entry: unknown) => void loggedLines.push(entry),
     warn: ignore,
     error: (entry: unknown) => void loggedErrors.push(entry),
     isLevelEnabled: () => true,
@@ -103,6 +106,7 @@ export async function startGateway(
     url,
     db,
     statements,
+    loggedLines,
     loggedErrors,
     graphql,
     data: async (query, variables) => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
+import { isIPv6, type Socket } from 'node:net';
 
 import { LRUCache } from 'lru-cache';
 
@@ -79,9 +80,20 @@ export function createAuthenticate(auth: Auth | undefined): Authenticate {
   };
 }
 
-/** Returns a key for a caller: the subject of its token or, without a token, its address. */
-export const callerKeyOf = ({ subject }: Caller, { socket }: IncomingMessage): string =>
-  subject === undefined ? `address ${socket.remoteAddress}` : `subject ${subject}`;
+/** Returns an address, of IPv6 only the first 64 bits: one client can use all addresses that share them. */
+function networkOf(address = ''): string {
+  if (!isIPv6(address) || address.includes('.')) return address;
+  const [head = [], tail = []] = address.split('::').map((groups) => groups.split(':'));
+  const zeros = Array<string>(Math.max(0, 8 - head.length - tail.length)).fill('0');
+  return [...head, ...zeros, ...tail].slice(0, 4).join(':');
+}
+
+/** Returns a key for a caller: the subject of its token or, without a token, its network. */
+export const callerKeyOf = (
+  { subject }: Pick<Caller, 'subject'>,
+  { socket }: { readonly socket: Pick<Socket, 'remoteAddress'> },
+): string =>
+  subject === undefined ? `address ${networkOf(socket.remoteAddress)}` : `subject ${subject}`;
 
 /** Checks that a caller has a scope. @throws Unauthenticated, Forbidden */
 export function requireScope({ subject, scopes }: Caller, scope: string): void {

@@ -23,21 +23,25 @@ const KEYS_TIMEOUT_MS = 5000;
 const KEYS_AGE_MS = 600_000;
 const KEYS_COOLDOWN_MS = 30_000;
 const KEYS_RETRY_MS = 1000;
+const MAX_KEYS_BYTES = 1_000_000;
 
 // Rejects tokens whose type shows that they were issued for another purpose (RFC 8725 §3.11).
 const TokenHeader = z.object({
   typ: z
     .string()
-    .regex(/^(application\/)?(at\+)?jwt$/i)
+    .regex(/^(application\/)?(at\+)?jwt$/i, 'must be JWT or at+jwt.')
     .optional(),
 });
+
+// RFC 8693 §4.2 requires a string; some issuers send a list.
+const Scopes = z.union([z.string(), z.array(z.string())], 'must be a string or a list of strings.');
 
 const Claims = z
   .object({
     sub: Label,
     exp: z.number(),
-    scope: z.string().default(''),
-    scp: z.union([z.string(), z.array(z.string())]).default(''),
+    scope: Scopes.default(''),
+    scp: Scopes.default(''),
   })
   .transform(({ sub, exp, scope, scp }) => ({
     subject: sub,
@@ -50,6 +54,19 @@ const NOT_VERIFIABLE = 'Tokens cannot be verified at the moment.';
 const notVerifiable = (cause: unknown): GatewayError =>
   new GatewayError('SERVICE_UNAVAILABLE', NOT_VERIFIABLE, cause);
 
+/** Creates a stream that passes on a key set, and fails if it is too large. */
+function limitKeys(): TransformStream<Uint8Array, Uint8Array> {
+  let bytes = 0;
+  return new TransformStream({
+    transform: (chunk, controller) => {
+      bytes += chunk.length;
+      if (bytes > MAX_KEYS_BYTES)
+        throw new Error(`The key set is larger than ${MAX_KEYS_BYTES} bytes.`);
+      controller.enqueue(chunk);
+    },
+  });
+}
+
 /**
  * Creates a fetch function that fails if the last fetch began less than a second ago. Without this limit, while the key
  * set can't be fetched, each request whose token must be verified would try to fetch it, and log another error.
@@ -61,7 +78,8 @@ function createKeysFetch(): FetchImplementation {
     // The absolute value is used because the system clock can be set back.
     if (Math.abs(now - lastAt) < KEYS_RETRY_MS) throw new Unavailable(NOT_VERIFIABLE);
     lastAt = now;
-    return fetch(url, options);
+    const response = await fetch(url, options);
+    return new Response(response.body?.pipeThrough(limitKeys()), response);
   };
 }
 
@@ -88,6 +106,14 @@ function createKeyFinder(url: URL): JWTVerifyGetKey {
   };
 }
 
+/** Returns why a token was rejected, for the log. */
+function reasonOf(error: Error): string {
+  // The message quotes the token.
+  if (error instanceof errors.JOSENotSupported) return error.code;
+  if (!(error instanceof z.ZodError)) return error.message;
+  return error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join(' ');
+}
+
 /** Creates a function that verifies a token and returns its claims. @throws Unauthenticated, GatewayError */
 export function createVerify({
   key,
@@ -110,7 +136,7 @@ export function createVerify({
     } catch (error) {
       if (error instanceof errors.JWTExpired) throw new Unauthenticated('The token has expired.');
       if (error instanceof errors.JOSEError || error instanceof z.ZodError) {
-        throw new Unauthenticated('The token is not valid.');
+        throw new Unauthenticated('The token is not valid.', reasonOf(error));
       }
       // An error that is not a GatewayError means that the key set contains an unusable key: too short, or malformed.
       throw error instanceof GatewayError ? error : notVerifiable(error);

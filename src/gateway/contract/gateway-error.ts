@@ -167,15 +167,21 @@ export class InvalidInput extends InputError {
   }
 }
 
-/** The token is missing or, with a `problem`, invalid. The challenge follows RFC 6750 §3. */
+/**
+ * The token is missing or, with a `problem`, invalid. The challenge follows RFC 6750 §3. The caller does not see the
+ * `reason`, which is for the log.
+ */
 export class Unauthenticated extends GatewayError {
-  constructor(problem?: string) {
+  readonly reason: string | undefined;
+
+  constructor(problem?: string, reason = problem) {
     const message =
       problem ?? 'A token is required. Send the header Authorization: Bearer <token>.';
     const challenge = problem
       ? `Bearer error="invalid_token", error_description="${problem}"`
       : 'Bearer realm="gateway"';
     super('UNAUTHENTICATED', message, undefined, { 'WWW-Authenticate': challenge });
+    this.reason = reason;
   }
 }
 

@@ -4,7 +4,7 @@ import { isErrorCode } from '../contract/error-codes.ts';
 import { GatewayError, InputError, InvalidId, InvalidInput } from '../contract/gateway-error.ts';
 import { toGatewayError } from '../database/database-errors.ts';
 import type { Log } from '../telemetry/log.ts';
-import { addErrorCode, logCause, type RequestLog } from '../telemetry/request-log.ts';
+import { addError, logCause, type RequestLog } from '../telemetry/request-log.ts';
 import { withExpected } from './analysis/value-errors.ts';
 
 // Messages quote values that callers sent, and one request can cause many messages that each quote a whole value.
@@ -75,7 +75,7 @@ function withCauses(errors: readonly GraphQLError[]): (readonly [GraphQLError, C
 }
 
 function logCauses(causes: ReadonlySet<Cause>, log: Log, requestLog: RequestLog): void {
-  for (const { error } of causes) addErrorCode(requestLog, error.code);
+  for (const { error } of causes) addError(requestLog, error);
   const logged = [...causes].filter(({ error }) => error.isLogged);
   for (const { error, path, fields } of logged.slice(0, MAX_CAUSES)) {
     logCause(log, requestLog, error, { path, fields });

@@ -17,7 +17,7 @@ export interface RouteResponse {
   readonly headers?: Headers;
   /** An AsyncIterable is streamed. */
   readonly body: string | Buffer | AsyncIterable<string>;
-  /** The code of an error response, for the log. */
+  /** The code of an error that is not thrown, for the log. */
   readonly code?: string;
 }
 
@@ -42,7 +42,6 @@ export const errorResponse = (error: GatewayError): RouteResponse => ({
   status: error.status,
   headers: error.headers,
   body: JSON.stringify(error),
-  code: error.code,
 });
 
 export interface Match {

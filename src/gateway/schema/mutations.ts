@@ -11,7 +11,7 @@ import type { GraphQLFieldResolver } from 'graphql';
 
 import { type Caller, requireScope } from '../auth/caller.ts';
 import { GatewayError, Undeclared } from '../contract/gateway-error.ts';
-import { addErrorCode, type RequestLog } from '../telemetry/request-log.ts';
+import { addError, type RequestLog } from '../telemetry/request-log.ts';
 
 /** The description of every argument `idempotencyKey`. */
 export const IDEMPOTENCY_KEY =
@@ -88,7 +88,7 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
         return await resolve(source, args, context, info);
       } catch (error) {
         if (error instanceof GatewayError && context.requestLog)
-          addErrorCode(context.requestLog, error.code);
+          addError(context.requestLog, error);
         // Only the errors of a store have a `kind`.
         const isDeclared = errors?.types?.some((type) => error instanceof type);
         if (error instanceof GatewayError && 'kind' in error.constructor && !isDeclared)

@@ -15,7 +15,7 @@ import { beginResponse, writeResponse } from '../http/write-response.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import {
-  addErrorCode,
+  addError,
   logCause,
   type RequestLog,
   runFor,
@@ -81,10 +81,11 @@ async function respondWith(
 ): Promise<void> {
   const response = await call().catch((error: unknown) => {
     const gatewayError = toGatewayError(error);
+    addError(requestLog, gatewayError);
     logCause(log, requestLog, gatewayError);
     return errorResponse(gatewayError);
   });
-  if (response.code) addErrorCode(requestLog, response.code);
+  if (response.code) addError(requestLog, { code: response.code });
   return writeResponse(req, res, response, headers);
 }
 
@@ -116,7 +117,7 @@ export function createDispatch(options: DispatchOptions): RequestListener {
         route: routeOf(path, match),
         // Node.js counts data as written even if a destroyed socket dropped it.
         status: res.writableFinished && !req.socket.destroyed ? res.statusCode : 'aborted',
-        level: match?.route.isAuxiliary ? 'debug' : 'info',
+        level: match?.route.isAuxiliary && !requestLog.reason ? 'debug' : 'info',
       }),
     );
 

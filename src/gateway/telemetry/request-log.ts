@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 
 import { trace } from '@opentelemetry/api';
 
-import type { GatewayError } from '../contract/gateway-error.ts';
+import { type GatewayError, Unauthenticated } from '../contract/gateway-error.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -27,6 +27,8 @@ export interface RequestLog {
   isStream?: boolean;
   /** The codes of the errors in the response; for GraphQL, including errors in the data. */
   codes?: Set<string>;
+  /** Why the token was rejected. */
+  reason?: string | undefined;
 }
 
 /** A turn in a queue of the gateway, a connection from the pool, or the database's response to a statement. */
@@ -89,8 +91,9 @@ export async function watchStatement<Result>(
   }
 }
 
-export function addErrorCode(requestLog: RequestLog, code: string): void {
-  (requestLog.codes ??= new Set()).add(code);
+export function addError(requestLog: RequestLog, error: Pick<GatewayError, 'code'>): void {
+  (requestLog.codes ??= new Set()).add(error.code);
+  if (error instanceof Unauthenticated) requestLog.reason = error.reason;
 }
 
 /** Logs an error's cause, with the additional properties `known`, if the error is to be logged (`isLogged`). */
@@ -111,7 +114,7 @@ const toMicroseconds = (ms: number): number => Math.round(ms * 1000) / 1000;
 function writeRequestLog(log: Log, requestLog: RequestLog, end: RequestEnd): void {
   const { level, method, route, status, ms } = end;
   if (!log.isLevelEnabled(level)) return;
-  const { id, operationName, operationType, subject, cost, codes, waits } = requestLog;
+  const { id, operationName, operationType, subject, cost, codes, reason, waits } = requestLog;
   const line = {
     requestId: id,
     traceId: trace.getActiveSpan()?.spanContext().traceId,
@@ -123,6 +126,7 @@ function writeRequestLog(log: Log, requestLog: RequestLog, end: RequestEnd): voi
     cost,
     status,
     codes: codes && [...codes],
+    reason,
     ms: toMicroseconds(ms),
     queueMs: waits?.queueMs && toMicroseconds(waits.queueMs),
     poolMs: waits?.poolMs && toMicroseconds(waits.poolMs),
