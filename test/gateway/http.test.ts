@@ -134,6 +134,33 @@ describe('the body of a POST', () => {
     await expectRejected(await post(body), 400, 'BAD_REQUEST');
   });
 
+  it('can start with a byte order mark', async () => {
+    await expectTypename(await post(`\uFEFF${BODY}`));
+  });
+
+  it.each(['charset=iso-8859-1', 'x=y; Charset="windows-1252"', 'charset=utf-16'])(
+    'is rejected with UNSUPPORTED_MEDIA_TYPE if it is in another charset: %s',
+    async (parameter) => {
+      const headers = { 'content-type': `${JSON_TYPE}; ${parameter}` };
+      const bytes = Buffer.from(
+        '{"query":"{ __typename } #é"}',
+        parameter.endsWith('16') ? 'utf16le' : 'latin1',
+      );
+      await expectRejected(
+        await post(Uint8Array.from(bytes), headers),
+        415,
+        'UNSUPPORTED_MEDIA_TYPE',
+      );
+    },
+  );
+
+  it.each(['charset=UTF-8', 'charset="utf8"', 'charset=us-ascii'])(
+    'is accepted if it is in UTF-8: %s',
+    async (parameter) => {
+      await expectTypename(await post(BODY, { 'content-type': `${JSON_TYPE};${parameter}` }));
+    },
+  );
+
   it('must contain the operation, because an operation in the URL is not executed', async () => {
     const init = { method: 'POST', headers: { 'content-type': JSON_TYPE }, body: '{}' };
     const response = await gateway.rest('/graphql?query={__typename}', init);
@@ -154,6 +181,37 @@ describe('a request body larger than 1 MB', () => {
     };
     const chunked = await gateway.rest('/graphql', streamed);
     await expectRejected(chunked, 413, 'PAYLOAD_TOO_LARGE');
+  });
+});
+
+/** A body with another property, which is ignored. */
+const withExtra = (json: string): string => `{"query":"${TYPENAME}","x":${json}}`;
+
+describe('the JSON of a request body', () => {
+  it.each([
+    ['999,000 nested', '['.repeat(999_000)],
+    ['50,001', `[${'0,'.repeat(50_000)}0]`],
+    ['50,000 empty', `[${'{},'.repeat(25_000)}{}]`],
+    ['50,000 after an escaped quote', `["\\\\","\\"",${'0,'.repeat(50_000)}0]`],
+  ])(
+    'is rejected with PAYLOAD_TOO_LARGE before it is parsed if it has %s values',
+    async (_many, extra) => {
+      await expectRejected(await post(withExtra(extra)), 413, 'PAYLOAD_TOO_LARGE');
+    },
+  );
+
+  it.each([
+    [
+      'a thousand lines with 20 fields each',
+      JSON.stringify(
+        Array(1000).fill(
+          Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`field${index}`, index])),
+        ),
+      ),
+    ],
+    ['long strings of punctuation', JSON.stringify(Array(90).fill('\\",[{'.repeat(1000)))],
+  ])('can have %s', async (_what, extra) => {
+    await expectTypename(await post(withExtra(extra)));
   });
 });
 

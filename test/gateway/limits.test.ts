@@ -177,7 +177,7 @@ describe('the variables of an operation', () => {
   });
 
   it('are rejected if they contain nested lists, however deep', async () => {
-    for (const depth of [20, 200_000]) {
+    for (const depth of [20, 40_000]) {
       const value = '['.repeat(depth) + ']'.repeat(depth);
       const body = `{"query":${JSON.stringify(query)},"variables":{"filter":${value}}}`;
       const response = await post(gateway, body);

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { post } from '../support/post.ts';
-import { requestRaw } from '../support/raw.ts';
+import { requestRaw, sendRaw } from '../support/raw.ts';
 import {
   AUTH_BY_SECRET,
   authByKeys,
@@ -79,6 +79,21 @@ async function expectRejected(gateway: Gateway, token: string, reason = /valid/)
   }
 }
 
+/** Expects the reason for a token's rejection in the log, at level info, also for a route that is logged at debug. */
+async function expectLogged(gateway: Gateway, token: string, reason: RegExp): Promise<void> {
+  for (const path of ['/graphql?query={__typename}', '/pets/1', '/metrics']) {
+    const { headers } = await fetch(gateway.url + path, { headers: bearing(token) });
+    const requestId = headers.get('x-request-id');
+    const isOfRequest = (line: unknown) => (line as { requestId?: string }).requestId === requestId;
+    await expect
+      .poll(() => gateway.loggedLines.find(isOfRequest))
+      .toMatchObject({
+        codes: ['UNAUTHENTICATED'],
+        reason: expect.stringMatching(reason),
+      });
+  }
+}
+
 /** Signs the claims of a valid token, with the given header and secret. */
 async function forge(header: object, secret = AUTH_BY_SECRET.AUTH_SECRET): Promise<string> {
   const [, claims] = (await mint()).split('.');
@@ -107,17 +122,18 @@ describe('a token signed with the secret', () => {
   });
 
   it.each([
-    ['another issuer', { iss: 'https://other.example/' }],
-    ['another audience', { aud: 'other' }],
-    ['no expiry', { exp: undefined }],
-    ['an nbf a minute ahead', { nbf: 60 }],
-    ['no subject', { sub: undefined }],
-    ['a subject that is too long', { sub: 'x'.repeat(256) }],
-    ['a subject with NUL', { sub: 'a\0b' }],
-    ['a scope that is not a string', { scope: 7 }],
-    ['an scp that is a list of numbers', { scp: [7] }],
-  ])('is rejected if it has %s', async (_what, claims) => {
+    ['another issuer', { iss: 'https://other.example/' }, /^unexpected "iss" claim value$/],
+    ['another audience', { aud: 'other' }, /^unexpected "aud" claim value$/],
+    ['no expiry', { exp: undefined }, /^exp: .*expected number/],
+    ['an nbf a minute ahead', { nbf: 60 }, /^"nbf" claim timestamp check failed$/],
+    ['no subject', { sub: undefined }, /^sub: must be a string\.$/],
+    ['a subject that is too long', { sub: 'x'.repeat(256) }, /^sub: must be 1 to 255 characters/],
+    ['a subject with NUL', { sub: 'a\0b' }, /^sub: must not contain NUL/],
+    ['a scope that is not a string', { scope: 7 }, /^scope: must be a string or a list/],
+    ['an scp that is a list of numbers', { scp: [7] }, /^scp: must be a string or a list/],
+  ])('is rejected if it has %s, and the log says so', async (_what, claims, reason) => {
     await expectRejected(bySecret, await mint(claims));
+    await expectLogged(bySecret, await mint(claims), reason);
   });
 
   it('is rejected after it expires, although it was accepted before', async () => {
@@ -128,18 +144,42 @@ describe('a token signed with the secret', () => {
   });
 
   it.each([
-    ['another typ', { alg: 'HS256', typ: 'logout+jwt' }],
-    ['a typ that only starts with JWT', { alg: 'HS256', typ: 'jwt+logout' }],
-    ['another hash algorithm', { alg: 'HS512' }],
-    ['the algorithm none', { alg: 'none' }],
-  ])('is rejected if it has %s', async (_what, header) => {
+    ['another typ', { alg: 'HS256', typ: 'logout+jwt' }, /^typ: must be JWT or at\+jwt\.$/],
+    ['a typ that only starts with JWT', { alg: 'HS256', typ: 'jwt+logout' }, /^typ: /],
+    ['another hash algorithm', { alg: 'HS512' }, /^"alg" .* not allowed$/],
+    ['the algorithm none', { alg: 'none' }, /^"alg" .* not allowed$/],
+    ['an unknown extension', { alg: 'HS256', crit: ['x'], x: 1 }, /^ERR_JOSE_NOT_SUPPORTED$/],
+  ])('is rejected if it has %s, and the log says so', async (_what, header, reason) => {
     await expectRejected(bySecret, await forge(header));
+    await expectLogged(bySecret, await forge(header), reason);
   });
 
   it('is rejected if its claims were changed', async () => {
     const [head, , signature] = (await mint()).split('.');
     const [, payload] = (await mint({ scope: 'pets:write' })).split('.');
     await expectRejected(bySecret, `${head}.${payload}.${signature}`);
+    await expectLogged(
+      bySecret,
+      `${head}.${payload}.${signature}`,
+      /^signature verification failed$/,
+    );
+  });
+
+  it('can have its scopes in a string or a list, in scope or scp', async () => {
+    for (const scopes of ['pets:write read', ['pets:write', 'read']]) {
+      for (const name of ['scope', 'scp']) {
+        const headers = bearing(await mint({ [name]: scopes }));
+        expect((await bySecret.rest('/pets/1', { headers })).status).toBe(404);
+      }
+    }
+  });
+
+  it('is rejected before the body of its request arrives', async () => {
+    const head = `POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\n`;
+    const { status } = await sendRaw(bySecret, `${head}Authorization: Bearer x\r\n\r\n{`, {
+      wait: true,
+    });
+    expect(status).toBe(401);
   });
 });
 
@@ -216,6 +256,15 @@ describe('the keys of an issuer', () => {
     ownServer.keys = [elliptic];
     wait(1);
     await expectAccepted(ownGateway, await elliptic.mint());
+  });
+
+  it('are not accepted from a response larger than 1 MB', async () => {
+    ownServer.keys = Array(10_000).fill(elliptic);
+    const { status } = await ask(ownGateway, bearing(await elliptic.mint()));
+    expect(status).toBe(503);
+    expect(ownGateway.loggedErrors.splice(0)).toMatchObject([
+      { err: { cause: { message: 'The key set is larger than 1000000 bytes.' } } },
+    ]);
   });
 
   it('are fetched at most once a second while their server is down, whatever tokens arrive', async () => {

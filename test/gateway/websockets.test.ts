@@ -76,16 +76,24 @@ describe('a graphql-transport-ws client', () => {
   });
 
   it('is disconnected and told the reason if its token is missing or invalid', async () => {
-    for (const [payload, reason] of [
-      [undefined, 'A token is required. Send the header Authorization: Bearer <token>.'],
-      [{ authorization: 7 }, 'A token is required. Send the header Authorization: Bearer <token>.'],
-      [{ authorization: 'x' }, 'The Authorization header must have the form Bearer <token>.'],
-      [bearing('x'), 'The token is not valid.'],
-      [bearing(await mint({ exp: -60 })), 'The token has expired.'],
+    const missing = 'A token is required. Send the header Authorization: Bearer <token>.';
+    const malformed = 'The Authorization header must have the form Bearer <token>.';
+    const expired = 'The token has expired.';
+    for (const [payload, reason, logged] of [
+      [undefined, missing, undefined],
+      [{ authorization: 7 }, missing, undefined],
+      [{ authorization: 'x' }, malformed, malformed],
+      [bearing('x'), 'The token is not valid.', 'Invalid Compact JWS'],
+      [bearing(await mint({ exp: -60 })), expired, expired],
     ] as const) {
-      const opened = await openSocket(guarded);
+      const opened = await openSocket(guarded, { 'X-Request-Id': 'rejected' });
       opened.send({ type: 'connection_init', payload });
       expect(await opened.closed).toEqual({ code: 4403, reason });
+      expect(guarded.loggedLines.at(-1)).toMatchObject({
+        requestId: 'rejected',
+        codes: ['UNAUTHENTICATED'],
+        reason: logged,
+      });
     }
   });
 
@@ -180,6 +188,10 @@ describe('a WebSocket handshake', () => {
   );
 });
 
+/** A message of at least this length. */
+const pingOf = (length: number): string =>
+  JSON.stringify({ type: 'ping', payload: { text: 'x'.repeat(length) } });
+
 describe('an open WebSocket', () => {
   it('is closed with code 4408 if its first message does not arrive in time', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] });
@@ -208,15 +220,23 @@ describe('an open WebSocket', () => {
       4401,
     ],
     ['has a type that only servers may send', { type: 'connection_ack' }, 4400],
-    [
-      'is larger than 1 MB',
-      JSON.stringify({ type: 'ping', payload: { text: 'x'.repeat(1_000_001) } }),
-      1009,
-    ],
+    ['is not JSON', '{', 4400],
+    ['is larger than headers can be, and is the first', pingOf(16_384), 1009],
   ])('is closed if a message %s', async (_what, message, code) => {
     const opened = await openSocket(gateway);
     opened.send(message);
     expect((await opened.closed).code).toBe(code);
+  });
+
+  it.each([
+    ['is larger than 1 MB', pingOf(1_000_001)],
+    ['has too many values', `{"type":"ping","payload":{"list":[${'0,'.repeat(50_000)}0]}}`],
+  ])('is closed with code 1009 if a message after the first %s', async (_what, message) => {
+    const opened = await openInitialized(gateway);
+    opened.send(pingOf(900_000));
+    expect((await opened.message()).type).toBe('pong');
+    opened.send(message);
+    expect((await opened.closed).code).toBe(1009);
   });
 
   it('stays open if a message has a document id instead of a query', async () => {
@@ -271,6 +291,22 @@ describe('an open WebSocket', () => {
 });
 
 describe('an operation over a WebSocket', () => {
+  it("has its own id in the log, which starts with the WebSocket's", async () => {
+    const opened = await openSocket(gateway, { 'X-Request-Id': 'from-a-proxy' });
+    opened.send({ type: 'connection_init' });
+    await opened.message();
+    for (const id of ['a', 'b']) {
+      opened.send({ type: 'subscribe', id, payload: { query: QUERY } });
+      while ((await opened.message()).type !== 'complete');
+    }
+    for (const requestId of ['from-a-proxy:1', 'from-a-proxy:2']) {
+      expect(gateway.loggedLines).toContainEqual(
+        expect.objectContaining({ requestId, method: 'WebSocket' }),
+      );
+    }
+    opened.socket.terminate();
+  });
+
   it('returns TOO_MANY_STREAMS beyond MAX_STREAMS_PER_CALLER', async () => {
     const opened = await openInitialized(small);
     await subscribe(opened);

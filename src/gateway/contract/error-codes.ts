@@ -59,11 +59,14 @@ export const ERRORS = {
       'Changes after this cursor may have been deleted. Read the last cursor of the change log, ' +
       'reload the data, then continue after that cursor.',
   },
-  PAYLOAD_TOO_LARGE: { status: 413, description: 'The request body is larger than the limit.' },
+  PAYLOAD_TOO_LARGE: {
+    status: 413,
+    description: 'The request body is larger than the limit, or has too many values.',
+  },
   URI_TOO_LONG: { status: 414, description: 'The URL is longer than the limit.' },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
-    description: 'The request body must be application/json, without a Content-Encoding.',
+    description: 'The request body must be application/json in UTF-8, without a Content-Encoding.',
   },
   MISDIRECTED_REQUEST: {
     status: 421,

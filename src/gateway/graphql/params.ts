@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 
 import type { GraphQLParams } from 'graphql-yoga';
@@ -9,6 +8,12 @@ import { isFromAllowedOrigin } from '../http/cors.ts';
 import { HASH_PREFIX } from './manifest.ts';
 
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
+const OTHER_CHARSET = /;\s*charset="?(?!utf-?8\b)/i;
+
+const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = Buffer.from('"\\,[{');
+
+// Ignores a byte order mark, as RFC 8259 §8.1 allows.
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /** The parameters of a request, with the document's id in a uniform form. */
 export interface DocumentParams extends GraphQLParams {
@@ -66,11 +71,31 @@ function readBody(request: IncomingMessage, { maxBodyBytes }: Limits): Promise<B
   });
 }
 
-function parseJson(text: string, name: string): unknown {
+/** Counts the commas and opening brackets outside strings, of which each value except the first needs one. */
+function countValues(json: Buffer): number {
+  let values = 0;
+  let isInString = false;
+  for (let index = 0; index < json.length; index += 1) {
+    const byte = json[index];
+    if (byte === QUOTE) isInString = !isInString;
+    else if (isInString && byte === BACKSLASH) index += 1;
+    else if (!isInString && (byte === COMMA || byte === BRACKET || byte === BRACE)) values += 1;
+  }
+  return values;
+}
+
+/**
+ * Parses JSON from a client; `name` begins the messages of errors.
+ * @throws GatewayError with BAD_REQUEST, or with PAYLOAD_TOO_LARGE if the JSON has too many values
+ */
+export function parseJson(json: Buffer, name: string, { maxJsonValues: max }: Limits): unknown {
+  if (json.length > max && countValues(json) > max) {
+    throw new GatewayError('PAYLOAD_TOO_LARGE', `${name} must have at most ${max} values.`);
+  }
   try {
-    return JSON.parse(text);
+    return JSON.parse(UTF8.decode(json));
   } catch {
-    throw new GatewayError('BAD_REQUEST', `${name} is not JSON.`);
+    throw new GatewayError('BAD_REQUEST', `${name} is not JSON in UTF-8.`);
   }
 }
 
@@ -110,9 +135,16 @@ export function toDocumentParams(
   return found;
 }
 
-function fromBody(body: Buffer, limits: Limits): DocumentParams {
-  if (!isUtf8(body)) throw new GatewayError('BAD_REQUEST', 'The body is not UTF-8.');
-  const json = parseJson(body.toString(), 'The body');
+/** Parses a body. It may have the label of another charset, because most bodies are ASCII, which is also UTF-8. */
+function parseBody(body: Buffer, contentType: string, limits: Limits): unknown {
+  try {
+    return parseJson(body, 'The body', limits);
+  } catch (error) {
+    throw OTHER_CHARSET.test(contentType) ? new GatewayError('UNSUPPORTED_MEDIA_TYPE') : error;
+  }
+}
+
+function toBodyParams(json: unknown, limits: Limits): DocumentParams {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
     throw new GatewayError('BAD_REQUEST', 'The body must be a JSON object.');
   }
@@ -125,7 +157,7 @@ async function readPost(request: IncomingMessage, limits: Limits): Promise<Docum
   if (!JSON_TYPE.test(type) || !/^(identity)?$/i.test(encoding.trim())) {
     throw new GatewayError('UNSUPPORTED_MEDIA_TYPE');
   }
-  return fromBody(await readBody(request, limits), limits);
+  return toBodyParams(parseBody(await readBody(request, limits), type, limits), limits);
 }
 
 const PREFLIGHTED = 'apollo-require-preflight';
@@ -153,7 +185,7 @@ function readGet(request: IncomingMessage, search: string, config: ParamsConfig)
   const params = Object.entries(Object.fromEntries(new URLSearchParams(search))).map(
     ([name, text]) =>
       name === 'variables' || name === 'extensions'
-        ? [name, text === '' ? null : parseJson(text, name)]
+        ? [name, text === '' ? null : parseJson(Buffer.from(text), name, config.limits)]
         : [name, text === '' ? null : text],
   );
   return toDocumentParams(Object.fromEntries(params), config.limits);

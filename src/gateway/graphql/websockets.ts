@@ -7,31 +7,27 @@ import {
   CloseCode,
   handleProtocols,
   makeServer,
-  type JSONMessageReviver,
-  MessageType,
   type Server,
   type Context as ProtocolContext,
 } from 'graphql-ws';
 import { type WebSocket, WebSocketServer } from 'ws';
 
-import type { Context } from '../context.ts';
+import type { Limits } from '../config/config.ts';
 import { GatewayError, Unauthenticated } from '../contract/gateway-error.ts';
 import type { Recipient } from '../database/recipient.ts';
 import { requestIdOf } from '../http/request.ts';
-import { type RequestLog, runFor, watchRequest } from '../telemetry/request-log.ts';
+import type { Log } from '../telemetry/log.ts';
+import { logCause, type RequestLog, runFor, watchRequest } from '../telemetry/request-log.ts';
 import { toClientResult } from './client-errors.ts';
 import { type DocumentParams, toDocumentParams } from './params.ts';
+import { parseMessage } from './socket-message.ts';
 import { closeSocket, rejectHandshake, send, watchSocket } from './socket.ts';
 import { type EndpointOptions, isStream, type Results } from './yoga.ts';
 
 const FIRST_MESSAGE_MS = 3000;
 const GOING_AWAY = 1001;
+const TOO_LARGE = 1009;
 const TRY_AGAIN_LATER = 1013;
-const FROM_SERVER_ONLY = new Set<unknown>([
-  MessageType.ConnectionAck,
-  MessageType.Next,
-  MessageType.Error,
-]);
 
 const ID_IN_USE = 'The id is in use';
 
@@ -62,25 +58,19 @@ type InitParams = Record<string, unknown>;
  *   close            shutdown                1001 once no message is being handled
  */
 interface Connection {
+  /** The id of the request that opened the WebSocket, for the log. */
+  readonly id: string;
   readonly request: IncomingMessage;
   readonly socket: WebSocket;
   /** Functions to call when an operation ends, by the operation's id. */
   readonly operations: Map<string, () => void>;
   /** The number of messages being handled. The message that starts an operation counts until the operation ends. */
   pending: number;
+  /** How many operations have been started. */
+  started: number;
+  /** Whether its token has been accepted. */
+  isAdmitted: boolean;
 }
-
-/**
- * Adapts a message to graphql-ws 6.4, which requires a `query` even if the message has a document id, and which
- * mistakes messages that only servers send for its own bugs. If this function throws, graphql-ws closes the connection.
- */
-const adaptMessage: JSONMessageReviver = (key, message) => {
-  if (key !== '' || typeof message !== 'object' || message === null) return message;
-  const { type, payload } = message;
-  if (FROM_SERVER_ONLY.has(type)) throw new Error('Only servers may send this message.');
-  if (type !== MessageType.Subscribe || typeof payload !== 'object' || !payload) return message;
-  return { ...message, payload: { ...payload, query: payload.query ?? '' } };
-};
 
 /** Returns the authorization in a connection's first message. Browsers send it there: they can't set a header. */
 function authorizationOf(params: InitParams | undefined): string | undefined {
@@ -92,15 +82,21 @@ function authorizationOf(params: InitParams | undefined): string | undefined {
  * Closes a WebSocket whose token is rejected, can't be checked, or is missing although every operation requires one.
  * Returns whether the WebSocket is still open.
  */
-async function admit(context: Context, { request, socket }: Connection): Promise<boolean> {
+async function admit(
+  { context, log }: EndpointOptions,
+  { id, request, socket }: Connection,
+): Promise<boolean> {
   try {
     const { subject, scopes } = await context.authenticate(request.headers);
     if (subject === undefined && scopes !== 'all' && scopes.size === 0) throw new Unauthenticated();
     return true;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    const code = error instanceof Unauthenticated ? CloseCode.Forbidden : TRY_AGAIN_LATER;
-    closeSocket(socket, code, error.message);
+    logCause(log, { id }, error);
+    const isForbidden = error instanceof Unauthenticated;
+    const reason = isForbidden ? error.reason : undefined;
+    log.info({ requestId: id, codes: [error.code], reason }, 'A WebSocket was rejected.');
+    closeSocket(socket, isForbidden ? CloseCode.Forbidden : TRY_AGAIN_LATER, error.message);
     return false;
   }
 }
@@ -115,7 +111,8 @@ async function run(
   const { executor, config, log } = options;
   const { limits } = config;
   const { request, socket, operations } = context.extra;
-  const requestLog: RequestLog = { id: requestIdOf(request.headers) };
+  context.extra.started += 1;
+  const requestLog: RequestLog = { id: `${context.extra.id}:${context.extra.started}` };
   const recipient: Recipient = {
     // True once the operation has ended, the client has sent `complete`, or the connection is closed: graphql-ws then
     // removes the id.
@@ -157,11 +154,11 @@ function createProtocol(options: EndpointOptions): Server<Connection> {
   };
   return makeServer<InitParams, Connection>({
     connectionInitWaitTimeout: FIRST_MESSAGE_MS,
-    jsonMessageReviver: adaptMessage,
-    onConnect: ({ connectionParams, extra }) => {
+    onConnect: async ({ connectionParams, extra }) => {
       const authorization = authorizationOf(connectionParams);
       if (authorization !== undefined) extra.request.headers.authorization = authorization;
-      return admit(options.context, extra);
+      extra.isAdmitted = await admit(options, extra);
+      return extra.isAdmitted;
     },
     onSubscribe: async (context, id, payload) => {
       const { socket, operations } = context.extra;
@@ -184,6 +181,39 @@ function createProtocol(options: EndpointOptions): Server<Connection> {
   });
 }
 
+const toConnection = (socket: WebSocket, request: IncomingMessage): Connection => ({
+  id: requestIdOf(request.headers),
+  request,
+  socket,
+  operations: new Map(),
+  pending: 0,
+  started: 0,
+  isAdmitted: false,
+});
+
+/**
+ * Parses a message for graphql-ws 6.4, which also accepts a parsed message, although its type is a string. Its own
+ * parser, with a reviver, would call a function for each value.
+ * @throws GatewayError
+ */
+function readMessage({ isAdmitted }: Connection, data: Buffer, limits: Limits): string {
+  // Until the token has been accepted, a message must not be longer than headers.
+  if (!isAdmitted && data.length > limits.maxHeaderBytes)
+    throw new GatewayError('PAYLOAD_TOO_LARGE');
+  // oxlint-disable-next-line no-unsafe-type-assertion
+  return parseMessage(data, limits) as string;
+}
+
+/** Closes a connection whose message can't be handled. */
+function rejectMessage({ id, socket }: Connection, error: unknown, log: Log): void {
+  if (error instanceof GatewayError) {
+    const isLarge = error.code === 'PAYLOAD_TOO_LARGE';
+    return closeSocket(socket, isLarge ? TOO_LARGE : CloseCode.BadRequest, error.message);
+  }
+  log.error({ err: error, requestId: id }, 'A WebSocket message could not be handled.');
+  socket.close(CloseCode.InternalServerError, 'Internal server error');
+}
+
 /** Closes a connection during a shutdown, unless a message is being handled. */
 function closeIfIdle({ pending, socket }: Connection): void {
   if (pending === 0) socket.close(GOING_AWAY, 'The gateway is shutting down.');
@@ -191,8 +221,7 @@ function closeIfIdle({ pending, socket }: Connection): void {
 
 /** Creates the implementation of GraphQL over WebSocket, with the protocol graphql-transport-ws. */
 export function createWebSockets(options: EndpointOptions) {
-  const { config, log } = options;
-  const { maxBodyBytes, maxStreams } = config.limits;
+  const { maxBodyBytes, maxStreams } = options.config.limits;
   const protocol = createProtocol(options);
   const server = new WebSocketServer({ noServer: true, maxPayload: maxBodyBytes, handleProtocols });
   server.on('wsClientError', rejectHandshake);
@@ -200,31 +229,32 @@ export function createWebSockets(options: EndpointOptions) {
   let isClosing = false;
   const receive = async (
     connection: Connection,
-    text: string,
-    handle: (text: string) => Promise<void>,
+    data: Buffer,
+    handle: (message: string) => Promise<void>,
   ): Promise<void> => {
     connection.pending += 1;
     try {
-      await handle(text);
+      await handle(readMessage(connection, data, options.config.limits));
     } catch (error) {
-      log.error({ err: error }, 'A WebSocket message could not be handled.');
-      connection.socket.close(CloseCode.InternalServerError, 'Internal server error');
+      rejectMessage(connection, error, options.log);
     }
     connection.pending -= 1;
     if (isClosing) closeIfIdle(connection);
   };
   const open = (socket: WebSocket, request: IncomingMessage): void => {
     watchSocket(socket);
-    const connection: Connection = { request, socket, operations: new Map(), pending: 0 };
+    const connection = toConnection(socket, request);
     connections.add(connection);
     const closed = protocol.opened(
       {
         protocol: socket.protocol,
         send: (text) => send(socket, text),
         close: (code, reason = '') => closeSocket(socket, code, reason),
-        onMessage: (handle) => {
-          socket.on('message', (data: Buffer) => void receive(connection, String(data), handle));
-        },
+        onMessage: (handle) =>
+          socket.on('message', (data: Buffer) => {
+            // A client can still send while the WebSocket is being closed.
+            if (socket.readyState === socket.OPEN) void receive(connection, data, handle);
+          }),
       },
       connection,
     );

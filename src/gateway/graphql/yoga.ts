@@ -127,9 +127,9 @@ export function createExecutor(
   });
   return async ({ req, res, requestLog, recipient }, method, readParams) => {
     try {
-      const params = await readParams();
-      // The caller is authenticated before the document is parsed or anything is counted.
+      // The caller is authenticated before its body is read, its document is parsed, or anything is counted.
       const caller = await authenticate(req.headers);
+      const params = await readParams();
       const request = REQUESTS[method];
       const arrivedAt = performance.now();
       // The context has all properties that plugins set, because V8 is slower with objects that grow or are created by
