@@ -259,6 +259,12 @@ describe('an open WebSocket', () => {
     expect((await opened.closed).code).toBe(4409);
   });
 
+  it('is closed if the id of an operation is long, because each result repeats it', async () => {
+    const opened = await openInitialized(gateway);
+    opened.send({ type: 'subscribe', id: 'x'.repeat(256), payload: { query: QUERY } });
+    expect((await opened.closed).code).toBe(4400);
+  });
+
   it('is closed if its frames violate the WebSocket protocol', async () => {
     const socket = await connectTo(gateway);
     await exchange(socket, handshake());

@@ -29,6 +29,9 @@ const GOING_AWAY = 1001;
 const TOO_LARGE = 1009;
 const TRY_AGAIN_LATER = 1013;
 
+// Each message about an operation repeats the operation's id.
+const MAX_ID_LENGTH = 255;
+const ID_TOO_LONG = `The id is longer than ${MAX_ID_LENGTH} characters`;
 const ID_IN_USE = 'The id is in use';
 
 // graphql-ws calls `execute` for any document that is not a subscription. By then, the operation has already run:
@@ -51,7 +54,7 @@ type InitParams = Record<string, unknown>;
  *      │
  *   admit            the token               4403 if it is rejected, 1013 if it can't be checked
  *      │
- *   acknowledged     subscribe ────┐         4409 if the id is in use
+ *   acknowledged     subscribe ────┐         4409 if the id is in use, 4400 if it is too long
  *      │                 ▲         │
  *      │             endOperation  run       `error` if it was not executed, else `next` … `complete`
  *      │                 └─────────┘
@@ -162,6 +165,10 @@ function createProtocol(options: EndpointOptions): Server<Connection> {
     },
     onSubscribe: async (context, id, payload) => {
       const { socket, operations } = context.extra;
+      if (id.length > MAX_ID_LENGTH) {
+        socket.close(CloseCode.BadRequest, ID_TOO_LONG);
+        return [new GraphQLError(ID_TOO_LONG)];
+      }
       // graphql-ws accepts an id again as soon as the client has completed the operation, and then confuses the two
       // operations.
       if (operations.has(id)) {
