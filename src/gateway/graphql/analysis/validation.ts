@@ -10,6 +10,7 @@ import {
   specifiedRules,
   validate,
   type ValidationContext,
+  type ValidationRule,
 } from 'graphql';
 
 import type { Config, Limits } from '../../config/config.ts';
@@ -76,6 +77,24 @@ const noIntrospectionAliases = (context: ValidationContext): ASTVisitor => ({
 const WITH_INTROSPECTION = [...specifiedRules, noIntrospectionAliases];
 const WITHOUT_INTROSPECTION = [...specifiedRules, NoSchemaIntrospectionCustomRule];
 
+const NO_CONDITION =
+  'The root field of a subscription must not have @skip or @include with a variable.';
+
+function validateBy(
+  rules: readonly ValidationRule[],
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  hideSuggestions: boolean,
+): readonly GraphQLError[] {
+  try {
+    return validate(schema, document, rules, { maxErrors: MAX_VALIDATION_ERRORS, hideSuggestions });
+  } catch (error) {
+    // SingleFieldSubscriptionsRule of graphql-js 16.15 evaluates these directives, and throws if it needs a variable.
+    if (!(error instanceof GraphQLError)) throw error;
+    return [new GraphQLError(NO_CONDITION, { nodes: error.nodes ?? null })];
+  }
+}
+
 /** Validates a document after checking its size, because measuring takes less time than validation. */
 export function validateWithin(
   { limits, introspection }: Bounds,
@@ -86,10 +105,7 @@ export function validateWithin(
     const excess = findExcess(document, limits);
     if (excess) return [toExecutionError(excess)];
     const rules = introspection ? WITH_INTROSPECTION : WITHOUT_INTROSPECTION;
-    const errors = validate(schema, document, rules, {
-      maxErrors: MAX_VALIDATION_ERRORS,
-      hideSuggestions: !introspection,
-    });
+    const errors = validateBy(rules, schema, document, !introspection);
     return errors.map((error) =>
       withValuePath(document, error, introspection ? schema : undefined),
     );
