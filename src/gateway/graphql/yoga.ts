@@ -11,7 +11,7 @@ import { cacheDocument, createDocuments } from './documents.ts';
 import { type Execute, inOrder, type RequestContext, type Subscribe } from './execution/call.ts';
 import { compileQueries } from './execution/compile-queries.ts';
 import { checkArguments, executeByGraphqlJs } from './execution/graphql-js.ts';
-import { limitResponse, rejectCostly } from './execution/limit-cost.ts';
+import { limitResponse, rejectCostly, reportCost } from './execution/limit-cost.ts';
 import { limitTime } from './execution/limit-time.ts';
 import { readFromReplicas } from './execution/read-from-replicas.ts';
 import { countUsage, reportDeprecations } from './execution/report-usage.ts';
@@ -74,6 +74,7 @@ export function createPlugins(options: GraphqlOptions): Plugins {
       rejectCostly(limits),
       countUsage(metrics),
       cacheDocument(documents),
+      reportCost(limits),
       limitResponse(limits),
       reportDeprecations,
       traceOperations,
@@ -86,7 +87,7 @@ export function createPlugins(options: GraphqlOptions): Plugins {
     executeByGraphqlJs,
   );
   const executeForChange = inOrder<Execute>(
-    [reportDeprecations, traceOperations, limitTime(responseTimeoutMs)],
+    [limitResponse(limits), reportDeprecations, traceOperations, limitTime(responseTimeoutMs)],
     executeByGraphqlJs,
   );
   const subscribe = inOrder<Subscribe>(

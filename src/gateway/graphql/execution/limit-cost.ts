@@ -2,8 +2,9 @@ import { type ExecutionResult, OperationTypeNode } from 'graphql';
 
 import type { Limits } from '../../config/config.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
+import type { Estimate } from '../analysis/field-cost.ts';
 import { toExecutionError } from '../client-errors.ts';
-import { isLargerThan } from '../json-text.ts';
+import { isLargerThan, JsonText } from '../json-text.ts';
 import { MAX_RESULT_COST } from '../stream-budget.ts';
 import { type Call, type Check, mapResult, type Step } from './call.ts';
 
@@ -57,24 +58,44 @@ export const rejectCostly =
     return error ? rejection(error, call, limits) : next(call);
   };
 
+/** Whether a result's data is larger than `maxBytes`. If its estimate allows that, measuring stops at `maxBytes`. */
+const isTooLarge = ({ data }: ExecutionResult, { bytes }: Estimate, maxBytes: number): boolean =>
+  bytes > maxBytes || data instanceof JsonText
+    ? isLargerThan(data, maxBytes)
+    : Buffer.byteLength(JSON.stringify(data ?? null)) > maxBytes;
+
 /**
- * Rejects a query's response before it is sent, if it is too large. `extensions.cost` contains the cost if an operation
- * is rejected for its cost or the size of its response. With the header `GraphQL-Cost: report`, the result of every
- * executed query or mutation also contains it.
+ * Replaces a result whose data is too large by an error. Only the data of a query should be: that of a mutation, which
+ * has written, can only be larger than its estimate because of a defect.
  */
 export const limitResponse =
   (limits: Limits): Step =>
   (next) =>
-  (call) => {
-    const { maxResponseBytes } = limits;
-    const mayBeTooLarge = call.estimate.bytes > maxResponseBytes;
-    const isReported = call.context.req.headers['graphql-cost'] === 'report';
-    const result = next(call);
-    if (!mayBeTooLarge && !isReported) return result;
-    return mapResult(result, (value) => {
-      if (mayBeTooLarge && isLargerThan(value.data, maxResponseBytes)) {
-        return rejection(responseTooLarge(maxResponseBytes), call, limits);
-      }
-      return isReported ? withCost(value, call, limits) : value;
+  (call) =>
+    mapResult(next(call), (result) => {
+      const { operation, estimate } = call;
+      const { maxResponseBytes } = limits;
+      if (!isTooLarge(result, estimate, maxResponseBytes)) return result;
+      const error =
+        operation.node.operation === QUERY
+          ? responseTooLarge(maxResponseBytes)
+          : new GatewayError(
+              'INTERNAL_SERVER_ERROR',
+              `The ${operation.node.operation} was executed, but its response is larger than ${maxResponseBytes} bytes, and also than its estimate, ${estimate.bytes} bytes.`,
+            );
+      return rejection(error, call, limits);
     });
+
+/**
+ * Adds the cost to the result of every executed query or mutation with the header `GraphQL-Cost: report`. The result of
+ * an operation that is rejected for its cost or the size of its response contains it too.
+ */
+export const reportCost =
+  (limits: Limits): Step =>
+  (next) =>
+  (call) => {
+    const result = next(call);
+    return call.context.req.headers['graphql-cost'] === 'report'
+      ? mapResult(result, (value) => withCost(value, call, limits))
+      : result;
   };
