@@ -21,6 +21,7 @@ export const cost = new GraphQLDirective({
     '- a field that reads from the database: 100 more; the weights of `node`, `nodes`, `changes` and `totalCount` include this',
     '- an argument: its weight, multiplied by the number of values if it is a list',
     '- an input field: its weight, or 5 times its weight for a string without three consecutive letters or digits',
+    '- a string in the `input` of a mutation that is searched or sorted by: 1 for each byte of UTF-8 above 64',
     '- `__schema`: 40,000 in total; `__type`: 5,000 in total',
     '',
     'Inside a list, all of these are multiplied by the maximum number of items, except the 100 for reading from the database, which is counted once for all items. In the lists of `Query`, arguments, input fields and `totalCount` cost 10 times as much, because these lists search the whole table.',
@@ -78,12 +79,24 @@ declare module 'graphql' {
 
   interface GraphQLArgumentExtensions {
     readonly directives?: { readonly cost?: Cost };
+    /** The strings in this input that are written to indexed columns. */
+    readonly indexedTexts?: readonly string[];
   }
 
   interface GraphQLInputFieldExtensions {
     readonly directives?: { readonly cost?: Cost };
   }
 }
+
+/** Returns the extensions of a field that is a list of at most `assumedSize` items. */
+export const listOf = (
+  assumedSize: number,
+  slicingArguments: readonly string[] = [],
+): { directives: { listSize: ListSize } } => ({
+  directives: {
+    listSize: { assumedSize, slicingArguments, sizedFields: [], requireOneSlicingArgument: false },
+  },
+});
 
 /** The cost of a string is counted in units of this many characters, the maximum length of a name. */
 export const TEXT_LENGTH = 255;

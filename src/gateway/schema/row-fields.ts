@@ -23,6 +23,13 @@ const costOf = ({ textLength }: Repository) => {
   return { directives: { cost: { weight } } };
 };
 
+/** Returns the extensions of an input whose strings may be in indexed columns. */
+const textsOf = ({ inputs }: Pick<Repository, 'inputs'>) => ({
+  indexedTexts: inputs
+    .filter(({ field }) => field?.type === 'String' && field.isIndexed)
+    .map(({ name }) => name),
+});
+
 /** The functions that define input types, and the field `line` of errors. */
 interface Definitions extends ReturnType<typeof defineInputTypes> {
   readonly addLine: ReturnType<typeof defineLine>;
@@ -116,7 +123,12 @@ const toCreateField = <Row extends object>(
     errors: { types: errorsOf(rows) },
     args: {
       ...builder.args((t) => ({
-        input: t.field({ type: NewInput, required: true, description: `The new ${words.short}.` }),
+        input: t.field({
+          type: NewInput,
+          required: true,
+          description: `The new ${words.short}.`,
+          extensions: textsOf(rows),
+        }),
       })),
       ...keyArgument(builder),
     },
@@ -141,7 +153,12 @@ const toUpdateField = <Row extends object>(
     args: {
       id: idArgument(builder, rows),
       ...builder.args((t) => ({
-        input: t.field({ type: UpdateInput, required: true, description: 'The changes.' }),
+        input: t.field({
+          type: UpdateInput,
+          required: true,
+          description: 'The changes.',
+          extensions: textsOf(rows),
+        }),
       })),
       ...keyArgument(builder),
     },
@@ -170,7 +187,7 @@ export const defineLinesField =
   <Types extends StoreTypes>(builder: Builder<Types>) =>
   <Row extends object>(
     type: OutputRef<Row>,
-    rows: Pick<Repository, 'textLength'>,
+    rows: Pick<Repository, 'textLength' | 'inputs'>,
     input: InputRef,
     { result, field, description }: LineNames,
   ) => {
@@ -199,7 +216,7 @@ export const defineLinesField =
           type: [input],
           required: true,
           description: `The entries: 1 to ${MAX_LINES} if passed in a variable, or 1 to ${MAX_LIST_SIZE} if written in the document.`,
-          extensions: cost,
+          extensions: { ...cost, ...textsOf(rows) },
         }),
         idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }),
       })),

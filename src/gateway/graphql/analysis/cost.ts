@@ -24,6 +24,7 @@ import {
   bytesOf,
   costOfArguments,
   type Estimate,
+  excessIn,
   fieldOf,
   isIndexed,
   multiplyEstimate,
@@ -124,13 +125,13 @@ class Estimator {
     const weight = weightOf(field) * (readsEveryRow ? outer.scanFactor : 1);
     const rows = page === NO_PAGE ? 0 : page.size;
     const args = costOfArguments(node, field, this.#variables, this.used);
-    const own = {
-      cost: weight + rows + page.scanFactor * args,
-      bytes: bytesOf(field, node),
-      statements: READING_KINDS.has(sql?.kind) ? 1 : 0,
-    };
     // A list without fields for its rows is a plain list of values.
     const values = page.rowFields.length === 0 ? page.size : 1;
+    const own = {
+      cost: weight + rows + page.scanFactor * args,
+      bytes: bytesOf(field, node, values),
+      statements: READING_KINDS.has(sql?.kind) ? 1 : 0,
+    };
     const inside = multiplyEstimate(this.#insideOf(field, node, page), values);
     const rowsAround = outer.rowFields.includes(name) ? outer.size : 1;
     return multiplyEstimate(addEstimates(own, inside), rowsAround);
@@ -217,13 +218,15 @@ function withDefaults(
 
 /**
  * Returns what stands for a value in a cache key. It is the same for all strings that cost the same, and for all lists
- * of the same length.
+ * of the same length whose strings cost the same.
  */
 function toKey(name: string, value: unknown): unknown {
   // JSON.stringify first calls this function for the whole list of values, with an empty name.
   if (name === '') return value;
-  if (Array.isArray(value)) return `list of ${value.length}`;
-  if (typeof value === 'string') return isIndexed(value) ? 'text' : 'short text';
+  if (Array.isArray(value)) return `list of ${value.length} ${JSON.stringify(excessIn(value))}`;
+  if (typeof value === 'string') {
+    return `${isIndexed(value) ? 'text' : 'short text'} ${excessIn({ value })['value'] ?? 0}`;
+  }
   // JSON would turn 1e400 into null.
   return typeof value === 'number' ? String(value) : value;
 }

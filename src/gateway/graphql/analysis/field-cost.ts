@@ -71,12 +71,16 @@ export function fieldOf(
   return isUnionType(type) ? undefined : type.getFields()[name];
 }
 
-/** Returns the maximum size of one value of a field, including its key. */
+/** Returns the maximum size of a field with this number of values, including its key. */
 export const bytesOf = (
   { extensions }: GraphQLField<unknown, unknown>,
   { name, alias }: FieldNode,
+  values: number,
 ): number =>
-  (alias ?? name).value.length + PUNCTUATION_BYTES + (extensions.maxBytes ?? OTHER_BYTES);
+  // Each value is followed by a comma.
+  (alias ?? name).value.length +
+  PUNCTUATION_BYTES +
+  values * ((extensions.maxBytes ?? OTHER_BYTES) + 1);
 
 export type Variables = Readonly<Record<string, unknown>>;
 
@@ -102,7 +106,24 @@ function costOfValue(type: GraphQLInputType, value: unknown): number {
   return cost;
 }
 
+// Writing an indexed string takes time in proportion to its bytes, but up to this size hardly more than the row.
+const FREE_BYTES = 64;
+
+/** Returns by how many bytes the strings in an object, or in a list of objects, exceed FREE_BYTES, for each field. */
+export function excessIn(value: unknown): Record<string, number> {
+  // No prototype, because callers choose the names.
+  const excess: Record<string, number> = Object.create(null);
+  for (const line of Array.isArray(value) ? value : [value]) {
+    for (const [name, text] of Object.entries(isObject(line) ? line : {})) {
+      const bytes = typeof text === 'string' ? Buffer.byteLength(text) - FREE_BYTES : 0;
+      if (bytes > 0) excess[name] = (excess[name] ?? 0) + bytes;
+    }
+  }
+  return excess;
+}
+
 function canCost({ type, extensions }: GraphQLArgument): boolean {
+  if (extensions.indexedTexts) return true;
   const named = getNamedType(type);
   const fields = isInputObjectType(named) ? Object.values(named.getFields()) : [];
   return [{ extensions }, ...fields].some((one) => one.extensions.directives?.cost);
@@ -110,11 +131,14 @@ function canCost({ type, extensions }: GraphQLArgument): boolean {
 
 /**
  * Returns the cost of an argument: its weight (for a list, once for each value), plus the cost of the input fields in
- * its value.
+ * its value, and of its long strings in indexed columns.
  */
 function costOfArgument({ type, extensions }: GraphQLArgument, value: unknown): number {
+  const { directives, indexedTexts = [] } = extensions;
   const count = Array.isArray(value) ? value.length : value == null ? 0 : 1;
-  return count * Number(extensions.directives?.cost?.weight ?? 0) + costOfValue(type, value);
+  const excess = indexedTexts.length > 0 ? excessIn(value) : {};
+  const long = indexedTexts.reduce((sum, name) => sum + (excess[name] ?? 0), 0);
+  return count * Number(directives?.cost?.weight ?? 0) + costOfValue(type, value) + long;
 }
 
 /** Returns the cost of a field's arguments, and adds the variables that affect the cost to `used`. */
