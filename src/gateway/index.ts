@@ -30,5 +30,6 @@ export type { Resource, RestOperation, Store } from './store.ts';
 
 // GraphQL: the builder, and resolvers of fields.
 export { createBuilder } from './schema/create-builder.ts';
+export { listOf } from './schema/cost-directives.ts';
 export { IDEMPOTENCY_KEY } from './schema/mutations.ts';
 export { relatedRow, relatedValue } from './schema/rows.ts';

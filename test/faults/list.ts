@@ -287,6 +287,21 @@ const LIMITS: Fault[] = [
     replacement: 'estimate.bytes > maxResponseBytes && operation.node.operation === SUBSCRIPTION',
     test: ['test/store/response-size.test.ts', 'is estimated before a mutation is executed'],
   },
+  {
+    name: 'the result of a mutation is not measured',
+    file: 'src/gateway/graphql/execution/limit-cost.ts',
+    text: 'if (!isTooLarge(result, estimate, maxResponseBytes)) return result;',
+    replacement:
+      'if (operation.node.operation !== QUERY || !isTooLarge(result, estimate, maxResponseBytes)) return result;',
+    test: ['test/store/response-size.test.ts', 'that exceeds the estimate of a mutation'],
+  },
+  {
+    name: 'the cost of a list of lines does not depend on the lengths of its strings after the first request',
+    file: 'src/gateway/graphql/analysis/cost.ts',
+    text: '`list of ${value.length} ${JSON.stringify(excessIn(value))}`',
+    replacement: '`list of ${value.length}`',
+    test: ['test/gateway/cost.test.ts', 'for mutation \\(\\$lines'],
+  },
 ];
 
 const LISTS: Fault[] = [

@@ -38,6 +38,11 @@ describe('the cost of an operation', () => {
   const WHOLE = 10;
   // The cost factor for searching for a string without three letters or digits in a row, because no index helps.
   const SHORT = 5;
+  // The sizes of lists in errors.
+  const [ISSUES, PATH] = [100, 5];
+  const PETS = 'mutation ($lines: [NewPet!]!) { createPets(input: $lines) { __typename } }';
+  /** The cost of creating this many pets with short names. */
+  const lines = (count: number): number => WRITE + count * (ROW + 30 + RECORD) + 1;
   const search = 'query ($filter: PetFilter) { pets(first: 0, filter: $filter) { nodes { id } } }';
   const page = 'query ($n: Int) { pets(first: $n) { nodes { id } } }';
 
@@ -102,6 +107,19 @@ describe('the cost of an operation', () => {
       'mutation { updateCategory(id: 1, input: { name: "a" }) { ... on Category { id } } }',
       0,
       WRITE + RECORD * (1 + 8) + 1,
+    ],
+    [
+      'mutation { completeOrder(id: 1) { ... on InvalidInput { issueCount issues { path message } } } }',
+      0,
+      WRITE + 1 + 1 + ISSUES * (ROW + 1 + PATH * ROW + 3),
+    ],
+    [PETS, 0, lines(2), { lines: [{ name: 'a' }, { name: 'n'.repeat(64) }] }],
+    [PETS, 0, lines(2) + 191, { lines: [{ name: 'n'.repeat(255) }, { name: 'ж'.repeat(32) }] }],
+    [PETS, 0, lines(1) + 2 * 255 - 64, { lines: [{ name: 'ж'.repeat(255) }] }],
+    [
+      `mutation { createPet(input: { name: "${'n'.repeat(70)}", categoryId: 0 }) { __typename } }`,
+      0,
+      WRITE + RECORD + 1 + 6,
     ],
     ['{ nodes(nodeIds: ["Pet_1", "Pet_2"]) { nodeId } }', 4, 2 * (ROW + 1)],
     [

@@ -80,6 +80,19 @@ describe('a document that cannot be executed', () => {
     expect(message).toContain(expected);
   });
 
+  it.each([
+    'petChanged @include(if: $v) { cursor }',
+    '... @skip(if: $v) { petChanged { cursor } }',
+  ])(
+    'is rejected with the reason if a variable decides whether it subscribes: %s',
+    async (field) => {
+      const query = `subscription ($v: Boolean!) { ${field} }`;
+      const error = firstError(await gateway.graphql(query, { v: true }));
+      expect(error?.extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
+      expect(error?.message).toMatch(/^The root field of a subscription must not have @skip/);
+    },
+  );
+
   it('is rejected with BAD_REQUEST if it only defines a type', () =>
     expectCode('type A { b: Int }', 'BAD_REQUEST'));
 
@@ -125,6 +138,30 @@ describe('an invalid variable', () => {
       PET,
       { pet: { ...pet, status: 'available' } },
       'pet.status',
+    ],
+    [
+      'is null in an input object whose field is not',
+      'query ($v: SortDirection) { pets(orderBy: { field: NAME, direction: $v }) { totalCount } }',
+      { v: null },
+      'orderBy.direction',
+    ],
+    [
+      'is null in a list whose values are not',
+      'query ($v: ID = "1") { pets(filter: { ids: ["1", $v] }) { totalCount } }',
+      { v: null },
+      'filter.ids.1',
+    ],
+    [
+      'is null in an argument that is not',
+      'query ($v: ID = "1") { pet(id: $v) { id } }',
+      { v: null },
+      'id',
+    ],
+    [
+      'is null in a directive',
+      'query ($v: Boolean = true) { pets @include(if: $v) { totalCount } }',
+      { v: null },
+      'if',
     ],
     [
       'has an invalid date',

@@ -4,11 +4,19 @@ import { describe, expect, it } from 'vitest';
 import { estimate } from '../../src/gateway/graphql/analysis/cost.ts';
 import { type Operation, operationOf } from '../../src/gateway/graphql/analysis/operation.ts';
 import { usageOf } from '../../src/gateway/graphql/analysis/usage.ts';
-import { createRepository, createTables, filterBy } from '../../src/gateway/index.ts';
+import {
+  createBuilder,
+  createRepository,
+  createTables,
+  filterBy,
+  listOf,
+} from '../../src/gateway/index.ts';
+import { requireListSizes } from '../../src/gateway/schema/list-sizes.ts';
 import { printSchema } from '../../src/gateway/schema/print.ts';
 import { limitTexts } from '../../src/gateway/schema/text-sizes.ts';
 import { petStore } from '../../src/store/index.ts';
 import type PrismaTypes from './bookshop/generated/pothos.ts';
+import { getDatamodel } from './bookshop/generated/pothos.ts';
 import { ENUMS, TABLES } from './bookshop/generated/tables.ts';
 import { bookshop } from './bookshop/index.ts';
 
@@ -52,6 +60,42 @@ describe('a string field of a second store', () => {
   it('prevents its store from starting if its column has no maximum length', () => {
     const schema = buildSchema('type Query { motto: String }');
     expect(() => limitTexts(schema, TABLES)).toThrow('Query.motto needs a column with a length');
+  });
+});
+
+describe('a list without a maximum size', () => {
+  it.each([
+    ['Query.words', 'type Query { words: [Int] }'],
+    ['A.words', 'type Query { a: A } type A { words: [Int!]! }'],
+    [
+      'I.words',
+      'type Query { i: I } interface I { words: [Int] } type A implements I { words: [Int] }',
+    ],
+    ['Pets.pets', 'type Query { a: U } union U = Pets type Pets { pets: [Query] }'],
+  ])('prevents its store from starting: %s', (name, sdl) => {
+    expect(() => requireListSizes(buildSchema(sdl))).toThrow(`${name} needs the maximum size`);
+  });
+
+  it('prevents its store from starting unless every field that returns its type has its size', () => {
+    const schema = buildSchema('type Query { a: Page b: Page } type Page { nodes: [Int] }');
+    const setSize = (name: string, sizedFields: string[]): void => {
+      const { directives } = listOf(100);
+      const listSize = { ...directives.listSize, sizedFields };
+      Object.assign(schema.getQueryType()?.getFields()[name] ?? {}, {
+        extensions: { directives: { listSize } },
+      });
+    };
+    setSize('a', ['nodes']);
+    setSize('b', ['edges']);
+    expect(() => requireListSizes(schema)).toThrow('Page.nodes needs the maximum size');
+    setSize('b', ['edges', 'nodes']);
+    expect(() => requireListSizes(schema)).not.toThrow();
+  });
+
+  it('is found when the schema of a store is created', () => {
+    const { builder, createSchema } = createBuilder({ datamodel: getDatamodel(), tables: {} });
+    builder.queryField('words', (t) => t.intList({ resolve: () => [] }));
+    expect(createSchema).toThrow('Query.words needs the maximum size of its list');
   });
 });
 

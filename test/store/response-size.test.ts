@@ -1,5 +1,5 @@
 import { assert, asyncProperty, jsonValue, nat, property } from 'fast-check';
-import { OperationTypeNode, parse } from 'graphql';
+import { type GraphQLObjectType, OperationTypeNode, parse } from 'graphql';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -8,6 +8,7 @@ import type { Estimate } from '../../src/gateway/graphql/analysis/field-cost.ts'
 import { operationOf } from '../../src/gateway/graphql/analysis/operation.ts';
 import { isLargerThan } from '../../src/gateway/graphql/json-text.ts';
 import { petStore } from '../../src/store/index.ts';
+import { countFields } from '../support/cost.ts';
 import { type Gateway, type GraphqlAnswer, openThatOf, startGateway } from '../support/gateway.ts';
 import { type Operation, operationsOn, TAME, UNLIMITED } from '../support/operations.ts';
 import { post } from '../support/post.ts';
@@ -79,6 +80,57 @@ describe('the size of a GraphQL response', () => {
     const { errors } = await gateway.graphql(`mutation { ${order} }`);
     expect(errors).toMatchObject(TOO_LARGE);
     expect(await gateway.data('{ inventoryItem(petId: 1) { quantity } }')).toEqual(before);
+  });
+
+  const LINES: Record<string, object> = {
+    createPets: { name: '\u0001'.repeat(300), categoryId: 'x', quantity: -1 },
+    updatePets: { id: 'x', name: '', categoryId: 'x' },
+    placeOrders: { petId: 'x', quantity: 0, shipDate: '1990-01-01T00:00:00Z' },
+    updateInventories: { petId: 'x', quantity: -1, expectedQuantity: -1 },
+    adjustInventories: { petId: 'x', by: 0 },
+  };
+
+  it.each(Object.entries(LINES))(
+    'does not exceed the estimate for the errors of a mutation with many invalid lines: %s',
+    async (mutation, line) => {
+      const input = schema.getMutationType()?.getFields()[mutation]?.args[0]?.type;
+      const query = `mutation ($lines: ${String(input)}) { ${mutation}(input: $lines) { ... on Error { code message }
+        ... on InvalidInput { issueCount issues { code line path ${repeat(10, (i) => `m${i}: message`)} } } } }`;
+      const variables = { lines: Array<object>(300).fill(line) };
+      const { bytes, cost } = estimateOf({ query, variables });
+      const { data } = await gateway.graphql(query, variables);
+      expect(data[mutation].issues).toHaveLength(100);
+      expect(Buffer.byteLength(JSON.stringify(data))).toBeLessThan(bytes);
+      expect(countFields(data)).toBeLessThan(cost);
+    },
+  );
+
+  it('does not exceed the estimate for an error that quotes a long value', async () => {
+    const query = `mutation ($key: String, $name: String!) { createCategory(input: { name: $name }, idempotencyKey: $key) { ... on Error { message } } }`;
+    const key = '\u0001'.repeat(255);
+    await gateway.graphql(query, { key, name: 'a' });
+    const variables = { key, name: 'b' };
+    const { data } = await gateway.graphql(query, variables);
+    expect(data.createCategory.message).toMatch(/^The idempotency key .* was already used/);
+    const { bytes } = estimateOf({ query, variables });
+    expect(Buffer.byteLength(JSON.stringify(data))).toBeLessThan(bytes);
+  });
+
+  it('that exceeds the estimate of a mutation is a defect, which the log names', async () => {
+    const field = schema.getType('Category') as GraphQLObjectType;
+    const { description } = field.getFields();
+    const { extensions } = description ?? {};
+    Object.assign(description ?? {}, { extensions: { ...extensions, maxBytes: 10 } });
+    const small = await startGateway({ MAX_RESPONSE_BYTES: '10000' }, openThatOf(gateway));
+    const { status, data, errors } = await small.graphql(
+      `mutation ($text: String) { createCategory(input: { name: "defect", description: $text }) { ... on Category { description } } }`,
+      { text: LONG_DESCRIPTION },
+    );
+    Object.assign(description ?? {}, { extensions });
+    expect([status, data]).toEqual([500, undefined]);
+    expect(errors?.[0]?.message).toMatch(/^The mutation was executed, but its response is larger/);
+    expect(small.loggedErrors.splice(0)).toHaveLength(1);
+    await small.close();
   });
 
   it('does not exceed the estimate for generated queries', async () => {

@@ -26,6 +26,23 @@ export interface Issue {
   readonly line?: number;
 }
 
+/** The maximum number of issues in an error. */
+export const MAX_ISSUES = 100;
+/** The maximum size of an error's message as JSON. Messages quote values that callers sent. */
+export const MAX_MESSAGE_BYTES = 1550;
+
+/**
+ * Removes the middle of a message that is larger than `maxBytes` as JSON: its start and end describe the location and
+ * the reason.
+ */
+export function shorten(message: string, maxBytes = MAX_MESSAGE_BYTES): string {
+  let short = message;
+  for (let half = maxBytes / 2; Buffer.byteLength(JSON.stringify(short)) > maxBytes; half /= 2) {
+    short = `${message.slice(0, half)} … ${message.slice(-half)}`.toWellFormed();
+  }
+  return short;
+}
+
 // Some failovers and restarts take less than a second.
 const RETRY_AFTER_SECONDS = '1';
 
@@ -59,7 +76,7 @@ export class GatewayError extends Error {
   ) {
     const { code, status, description } =
       typeof kind === 'string' ? { code: kind, ...ERRORS[kind] } : kind;
-    super(message ?? description, { cause });
+    super(shorten(message ?? description), { cause });
     this.code = code;
     this.status = status;
     this.headers =
@@ -146,12 +163,18 @@ export class Undeclared extends GatewayError {
 
 /** An error about values in the request. The message contains only the first ten issues. */
 export class InputError extends GatewayError {
+  /** The first 100 issues. */
   readonly issues: readonly Issue[];
+  /** The number of all issues. */
+  readonly issueCount: number;
 
-  constructor(code: ErrorCode, issues: readonly Issue[]) {
-    const texts = issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-    super(code, texts.slice(0, 10).join(' '));
-    this.issues = issues;
+  constructor(code: ErrorCode, issues: readonly Issue[], issueCount = issues.length) {
+    const texts = issues
+      .slice(0, 10)
+      .map(({ path, message }) => `${path.join('.') || 'value'}: ${message}`);
+    super(code, texts.join(' '));
+    this.issues = issues.slice(0, MAX_ISSUES);
+    this.issueCount = issueCount;
   }
 }
 
@@ -162,8 +185,8 @@ export class InvalidId extends InputError {
 }
 
 export class InvalidInput extends InputError {
-  constructor(issues: readonly Issue[]) {
-    super('INVALID_INPUT', issues);
+  constructor(issues: readonly Issue[], issueCount?: number) {
+    super('INVALID_INPUT', issues, issueCount);
   }
 }
 

@@ -6,6 +6,7 @@ import {
   isIssueCode,
   type Issue,
   type IssueCode,
+  MAX_ISSUES,
 } from './gateway-error.ts';
 
 /** The maximum number of rows on a page, and of values in a list or object in the input, except in a list of lines. */
@@ -93,7 +94,7 @@ export const argumentsOf = <const Shape extends z.ZodRawShape>(shape: Shape) =>
 
 /**
  * Validates and converts all arguments of a mutation.
- * @throws InvalidInput with every invalid value
+ * @throws InvalidInput with the first 100 invalid values
  */
 export function parseArguments<Schema extends z.ZodType>(
   rule: Schema,
@@ -101,17 +102,20 @@ export function parseArguments<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const result = rule.safeParse(args);
   if (result.success) return result.data;
-  throw new InvalidInput(result.error.issues.map((issue) => toArgumentIssue(issue, args)));
+  const { issues } = result.error;
+  const first = issues.slice(0, MAX_ISSUES).map((issue) => toArgumentIssue(issue, args));
+  throw new InvalidInput(first, issues.length);
 }
 
 /**
- * Validates and converts a value from the caller. The path of each issue starts with `path`.
+ * Validates and converts a value from the caller. The path of each issue starts with `path`, which may be empty for an
+ * object.
  * @throws InvalidId if an id is malformed, InvalidInput if only other values are invalid
  */
 export function parse<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
-  ...path: string[]
+  ...path: Schema extends z.ZodObject ? string[] : [string, ...string[]]
 ): z.output<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
@@ -124,4 +128,4 @@ export function parse<Schema extends z.ZodType>(
 }
 
 /** @throws InvalidId */
-export const parseId = (id: string, ...path: string[]): bigint => parse(Id, id, ...path);
+export const parseId = (id: string, name: string): bigint => parse(Id, id, name);

@@ -1,20 +1,17 @@
-import { type ASTNode, type ExecutionResult, GraphQLError, type GraphQLSchema } from 'graphql';
+import { type ASTNode, type ExecutionResult, GraphQLError } from 'graphql';
 
 import { isErrorCode } from '../contract/error-codes.ts';
-import { GatewayError, InputError, InvalidId, InvalidInput } from '../contract/gateway-error.ts';
+import {
+  GatewayError,
+  InputError,
+  InvalidId,
+  InvalidInput,
+  type Issue,
+  shorten,
+} from '../contract/gateway-error.ts';
 import { toGatewayError } from '../database/database-errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import { addError, logCause, type RequestLog } from '../telemetry/request-log.ts';
-import { withExpected } from './analysis/value-errors.ts';
-
-// Messages quote values that callers sent, and one request can cause many messages that each quote a whole value.
-const MAX_MESSAGE_LENGTH = 1000;
-
-/** Removes the middle of a long message: its start and end describe the location and the reason. */
-const shorten = (message: string): string =>
-  message.length > MAX_MESSAGE_LENGTH
-    ? `${message.slice(0, MAX_MESSAGE_LENGTH / 2)} … ${message.slice(-MAX_MESSAGE_LENGTH / 2)}`.toWellFormed()
-    : message;
 
 /**
  * Whether an error is about the request and can be sent to the caller. Errors with a path are not about the request:
@@ -28,30 +25,29 @@ function toOwnError(error: GraphQLError): GatewayError {
   if (!isAboutRequest(error)) return toGatewayError(error.originalError ?? error);
   const { code, http } = error.extensions;
   const own = isErrorCode(code) ? code : 'BAD_REQUEST';
-  return new GatewayError(
-    http?.status === 405 ? 'METHOD_NOT_ALLOWED' : own,
-    shorten(error.message),
-  );
+  return new GatewayError(http?.status === 405 ? 'METHOD_NOT_ALLOWED' : own, error.message);
 }
 
 /** Wraps an error in a GraphQLError, which toClientResult converts for the client. */
 export const toExecutionError = (originalError: Error, node?: ASTNode): GraphQLError =>
   new GraphQLError(originalError.message, { originalError, nodes: node ?? null });
 
-/** Creates the error for a value that graphql-js rejects; `path` leads to the value in a variable. */
+/** Creates the error for a value that graphql-js rejects; the issue has its path, if that is known. */
 export function toInputError(
   { message, nodes, extensions: { code } }: GraphQLError,
   node: ASTNode,
-  { path, shown }: { path?: readonly string[]; shown?: GraphQLSchema | undefined } = {},
+  issue: Issue | undefined,
 ): GraphQLError {
-  const text = shorten(withExpected(message, shown));
-  if (!path) return toExecutionError(new GatewayError('INVALID_INPUT', text), nodes?.[0] ?? node);
+  if (!issue)
+    return toExecutionError(new GatewayError('INVALID_INPUT', message), nodes?.[0] ?? node);
   const Invalid = code === 'INVALID_ID' ? InvalidId : InvalidInput;
-  return toExecutionError(new Invalid([{ path, message: text }]), node);
+  return toExecutionError(new Invalid([{ ...issue, message: shorten(issue.message) }]), node);
 }
 
 // If one statement fails, ten thousand fields can fail with it, so callers and the log get only the first errors.
 const MAX_ERRORS = 100;
+// The maximum length of all paths together. A path repeats the aliases of the document, which can be long.
+const MAX_PATHS_LENGTH = 200_000;
 const MAX_CAUSES = 10;
 
 /** An error, and how many fields failed because of it. */
@@ -71,6 +67,15 @@ function withCauses(errors: readonly GraphQLError[]): (readonly [GraphQLError, C
     cause.fields += 1;
     causes.set(thrown, cause);
     return [error, cause];
+  });
+}
+
+/** Returns the errors for the caller: the first ones, as long as their paths are not too long in total. */
+function firstOf<Found extends readonly [GraphQLError, Cause]>(found: readonly Found[]): Found[] {
+  let length = 0;
+  return found.slice(0, MAX_ERRORS).filter(([{ path }]) => {
+    length += path?.join('.').length ?? 0;
+    return length <= MAX_PATHS_LENGTH;
   });
 }
 
@@ -103,13 +108,20 @@ function headOf(error: GraphQLError, cause: GatewayError, isJson: boolean): Http
 function toGraphqlError(error: GraphQLError, cause: GatewayError): GraphQLError {
   const { code, status, message } = cause;
   const { nodes, source, positions, path, extensions } = error;
-  const issues = cause instanceof InputError ? cause.issues : extensions['issues'];
+  const isInput = cause instanceof InputError;
+  const issues = isInput ? cause.issues : extensions['issues'];
+  const hasMore = isInput && cause.issueCount > cause.issues.length;
   return new GraphQLError(message, {
     nodes: nodes ?? null,
     source: source ?? null,
     positions: positions ?? null,
     path: path ?? null,
-    extensions: { code, status, ...(issues !== undefined && { issues }) },
+    extensions: {
+      code,
+      status,
+      ...(issues !== undefined && { issues }),
+      ...(hasMore && { issueCount: cause.issueCount }),
+    },
   });
 }
 
@@ -121,8 +133,8 @@ interface ClientResultOptions {
 }
 
 /**
- * Converts a result to what its caller may see, and logs the causes of its errors. Only the first 100 errors are
- * returned; `extensions.omittedErrors` counts the rest.
+ * Converts a result to what its caller may see, and logs the causes of its errors. Only the first 100 errors, or fewer if
+ * their paths are long, are returned; `extensions.omittedErrors` counts the rest.
  */
 export function toClientResult(
   result: ExecutionResult,
@@ -131,7 +143,7 @@ export function toClientResult(
   if (!result.errors) return { body: result, status: 200, headers: {} };
   const found = withCauses(result.errors);
   logCauses(new Set(found.map(([, cause]) => cause)), log, requestLog);
-  const first = found.slice(0, MAX_ERRORS);
+  const first = firstOf(found);
   const heads = first.map(([error, cause]) => headOf(error, cause.error, isJson));
   const omittedErrors = found.length - first.length;
   // A write that succeeded must not be retried, so its response has no Retry-After.

@@ -20,6 +20,7 @@ import { defineLists } from './connections.ts';
 import { cost, listSize } from './cost-directives.ts';
 import { defineErrors, defineLine } from './error-types.ts';
 import { defineInputTypes } from './input-types.ts';
+import { requireListSizes } from './list-sizes.ts';
 import { useMutationsPlugin } from './mutations.ts';
 import './scalars.ts';
 import { defineNodes } from './nodes.ts';
@@ -196,6 +197,7 @@ export function createBuilder<Types extends StoreTypes>(options: BuilderOptions)
       });
       requireOptions(schema);
       limitTexts(schema, tables);
+      requireListSizes(schema);
       return { schema, changedTypes, errorCodes };
     },
   };

@@ -10,10 +10,14 @@ import {
   type Issue,
   type ErrorType,
   type GatewayError,
+  MAX_ISSUES,
+  MAX_MESSAGE_BYTES,
+  shorten,
   Unauthenticated,
 } from '../contract/gateway-error.ts';
 import { toWord, upperFirst } from '../tables/words.ts';
 import type { Builder } from './builder-types.ts';
+import { listOf } from './cost-directives.ts';
 
 const GATEWAY_TYPES = [
   [Unauthenticated, 'UNAUTHENTICATED'],
@@ -22,8 +26,12 @@ const GATEWAY_TYPES = [
   [IdempotencyConflict, 'IDEMPOTENCY_CONFLICT'],
 ] as const;
 
-// The messages quote only short values.
-const MESSAGE_BYTES = 1550;
+const MESSAGE = { maxBytes: MAX_MESSAGE_BYTES };
+// The maximum size of the sentence about one invalid value, as JSON.
+const SENTENCE_BYTES = 400;
+// The maximum length of a path, and the maximum size of a name in it as JSON. Inputs are less nested, and names shorter.
+const MAX_PATH = 5;
+const NAME_BYTES = 66;
 
 // The constructors take different arguments.
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -31,8 +39,8 @@ type ErrorClass = new (...args: any[]) => GatewayError;
 
 /** Returns a readable sentence about an invalid value: "Name must …". */
 function toSentence({ path, message }: Issue): string {
-  const name = path.findLast((part) => !/^\d+$/.test(part)) ?? '';
-  return `${upperFirst(toWord(name))} ${message}`;
+  const name = path.findLast((part) => !/^\d+$/.test(part)) ?? 'value';
+  return shorten(`${upperFirst(toWord(name))} ${message}`, SENTENCE_BYTES);
 }
 
 /** Defines the fields that only some of the gateway's errors have. */
@@ -46,9 +54,10 @@ function defineFields(builder: Builder): void {
   const IssueType = builder.objectRef<Issue>('InputIssue').implement({
     description: 'An invalid value.',
     fields: (t) => ({
-      path: t.exposeStringList('path', {
-        extensions: { maxBytes: MESSAGE_BYTES },
+      path: t.stringList({
         description: 'The path of the value in the arguments, such as ["input", "name"].',
+        extensions: { ofOtherRow: false, ...listOf(MAX_PATH), maxBytes: NAME_BYTES },
+        resolve: ({ path }) => path.slice(0, MAX_PATH).map((name) => shorten(name, NAME_BYTES)),
       }),
       code: t.field({
         type: IssueCodeEnum,
@@ -58,7 +67,11 @@ function defineFields(builder: Builder): void {
       }),
       message: t.string({
         description: 'The reason, as a human-readable sentence.',
-        extensions: { ofOtherRow: false, maxBytes: MESSAGE_BYTES },
+        extensions: {
+          ofOtherRow: false,
+          maxBytes: SENTENCE_BYTES,
+          directives: { cost: { weight: '3' } },
+        },
         resolve: toSentence,
       }),
       line: t.exposeInt('line', {
@@ -72,20 +85,22 @@ function defineFields(builder: Builder): void {
   builder.objectFields(InvalidInput, (t) => ({
     message: t.string({
       description: 'A human-readable message about the first ten invalid values.',
-      extensions: { maxBytes: MESSAGE_BYTES },
-      resolve: ({ issues }: InputError) => issues.slice(0, 10).map(toSentence).join(' '),
+      extensions: MESSAGE,
+      resolve: ({ issues }: InputError) => shorten(issues.slice(0, 10).map(toSentence).join(' ')),
     }),
     issues: t.field({
       type: [IssueType],
-      description: 'All invalid values.',
+      description: `The first ${MAX_ISSUES} invalid values.`,
+      extensions: listOf(MAX_ISSUES),
       resolve: ({ issues }) => [...issues],
     }),
+    issueCount: t.exposeInt('issueCount', { description: 'The number of all invalid values.' }),
   }));
 
   builder.objectField(Forbidden, 'scope', (t) =>
     t.exposeString('scope', {
       description: 'The scope that the token lacks.',
-      extensions: { maxBytes: MESSAGE_BYTES },
+      extensions: MESSAGE,
     }),
   );
 }
@@ -123,7 +138,7 @@ export function defineErrors(builder: Builder) {
       code: t.expose('code', { type: ErrorCodeEnum, description: 'A machine-readable code.' }),
       message: t.exposeString('message', {
         description: 'A human-readable message.',
-        extensions: { maxBytes: MESSAGE_BYTES },
+        extensions: MESSAGE,
       }),
       httpStatus: t.exposeInt('status', {
         description: 'The HTTP status that corresponds to this error.',

@@ -1,9 +1,10 @@
 import type { CallContext } from '../context.ts';
 import { InvalidId } from '../contract/gateway-error.ts';
-import { Id } from '../contract/parse.ts';
+import { Id, MAX_LIST_SIZE } from '../contract/parse.ts';
 import type { DataSource } from '../tables/loaders.ts';
 import type { Repository } from '../tables/repository.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
+import { listOf } from './cost-directives.ts';
 
 export const NODE_ID =
   'A globally unique id, for caches and for `node`. Treat it as opaque: its format can change.';
@@ -93,12 +94,7 @@ function defineQueries<Types extends StoreTypes>(
         directives: {
           // One statement is needed for each type.
           cost: { weight: '400' },
-          listSize: {
-            assumedSize: 100,
-            slicingArguments: ['nodeIds'],
-            sizedFields: [],
-            requireOneSlicingArgument: false,
-          },
+          ...listOf(MAX_LIST_SIZE, ['nodeIds']).directives,
         },
         checkArguments: (args: { nodeIds: string[] }) => void parseNodeIds(nodes, args.nodeIds),
       },

@@ -1,15 +1,10 @@
-import {
-  getNamedType,
-  type GraphQLSchema,
-  GraphQLString,
-  isInterfaceType,
-  isIntrospectionType,
-  isObjectType,
-} from 'graphql';
+import { getNamedType, type GraphQLSchema, isScalarType, specifiedScalarTypes } from 'graphql';
 
+import { KINDS } from '../kinds/kinds.ts';
 import { MAX_SORTED_LENGTH } from '../tables/sorts.ts';
 import type { Model } from '../tables/stored-table.ts';
 import { TEXT_LENGTH } from './cost-directives.ts';
+import { fieldsIn } from './list-sizes.ts';
 
 export type Tables = Readonly<Record<string, Model>>;
 
@@ -31,26 +26,27 @@ export const CURSOR_BYTES = Math.ceil(
   ((BYTES_PER_CHARACTER * MAX_SORTED_LENGTH + POSITION_BYTES) * 4) / 3,
 );
 
-/** Yields the string fields of a schema, with their types. */
-function* textsIn(schema: GraphQLSchema) {
-  for (const type of Object.values(schema.getTypeMap())) {
-    if (isIntrospectionType(type) || !(isObjectType(type) || isInterfaceType(type))) continue;
-    for (const field of Object.values(type.getFields())) {
-      if (getNamedType(field.type) === GraphQLString) yield { type, field };
-    }
-  }
-}
+// The scalars whose values are short.
+const SHORT = new Set(
+  [
+    ...specifiedScalarTypes.map(({ name }) => name),
+    ...Object.values(KINDS).map(({ graphql }) => graphql),
+  ].filter((name) => name !== 'String'),
+);
 
 /**
  * Sets the maximum size of each field that exposes a text column, so that the size of every response can be estimated.
  * Also sets the cost of a field whose strings can be long.
- * @throws Error if a string has no maximum length
+ * @throws Error if a string, or a scalar of the store's own, has no maximum size
  */
 export function limitTexts(schema: GraphQLSchema, tables: Tables): void {
-  for (const { type, field } of textsIn(schema)) {
+  for (const { type, field } of fieldsIn(schema)) {
+    const named = getNamedType(field.type);
     const { maxBytes, pothosExposedField = '', directives } = field.extensions;
-    if (maxBytes !== undefined) continue;
-    const maxLength = tables[type.name]?.columns[pothosExposedField]?.maxLength;
+    const column = tables[type.name]?.columns[pothosExposedField];
+    if (maxBytes !== undefined || !isScalarType(named)) continue;
+    if (SHORT.has(named.name) && column?.type !== 'String') continue;
+    const maxLength = column?.maxLength;
     if (maxLength == null) {
       throw new Error(
         `${type.name}.${field.name} needs a column with a length, such as @db.VarChar(255), or extensions.maxBytes.`,

@@ -268,6 +268,18 @@ describeOnGateways(() => {
         ]);
       }
     });
+
+    it('is returned for fewer fields if the aliases in their paths are long', async () => {
+      await broken.db.write(raw('drop table if exists inventory_items'));
+      const categoryId = await makeCategory(broken);
+      await broken.db.write(sql`insert into pets (name, category_id)
+      select 'Luna', ${BigInt(categoryId)} from generate_series(1, 10)`);
+      const query = `{ pets(last: 10) { nodes { ${'a'.repeat(40_000)}: inventory { quantity } } } }`;
+      const { errors, extensions } = await broken.graphql(query);
+      expect(errors).toHaveLength(4);
+      expect(extensions).toEqual({ omittedErrors: 6 });
+      broken.loggedErrors.length = 0;
+    });
   });
 });
 

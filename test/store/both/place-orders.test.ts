@@ -13,7 +13,7 @@ const place = (input: Line[]) =>
     `... on PlacedOrders { orders { id petId quantity shipDate complete pet { id name status } } }
      ... on PetNotFound { line } ... on PetNotAvailable { line }
      ... on InsufficientStock { line available }
-     ... on InvalidInput { message issues { path code message line } }`,
+     ... on InvalidInput { message issueCount issues { path code message line } }`,
   );
 
 /** Returns how many orders a pet has. */
@@ -178,9 +178,10 @@ describeOnGateways(() => {
     expect(await stockOf(gateway, petId)).toBe(5);
   });
 
-  it('placing orders reports all 100 invalid entries, but describes only ten of them in the message', async () => {
-    const input = Array.from({ length: 100 }, () => ({ petId: '1', quantity: 0 }));
-    const { message, issues } = await place(input);
+  it('placing orders counts 150 invalid entries, but reports only 100 of them, and only ten in the message', async () => {
+    const input = Array.from({ length: 150 }, () => ({ petId: '1', quantity: 0 }));
+    const { message, issues, issueCount } = await place(input);
+    expect(issueCount).toBe(150);
     expect(issues).toHaveLength(100);
     expect(message.match(/Quantity must be at least 1\./g)).toHaveLength(10);
   });

@@ -2,13 +2,22 @@ import {
   type ASTNode,
   BREAK,
   type DocumentNode,
+  type GraphQLArgument,
   GraphQLError,
+  type GraphQLInputType,
   type GraphQLSchema,
   isEnumType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
   Kind,
+  type SelectionNode,
   type ValueNode,
   visit,
 } from 'graphql';
+
+import { shorten } from '../../contract/gateway-error.ts';
+import type { Variables } from './field-cost.ts';
 
 const UNKNOWN_VALUE = /^Value "[^"]*" does not exist in "(\w+)" enum/;
 const MISSING_FIELD = /^Field "(?:\w+\.)?(\w+)" of required type/;
@@ -46,6 +55,51 @@ function pathIn(value: ValueNode, node: ASTNode, path: readonly string[]): strin
   return undefined;
 }
 
+/** Returns the path of a null variable in a value, in a place whose type does not allow null. */
+function findNull(
+  type: GraphQLInputType,
+  node: ValueNode,
+  variables: Variables,
+  path: readonly string[],
+): string[] | undefined {
+  const find = (inner: GraphQLInputType | undefined, value: ValueNode, name: string) =>
+    inner && findNull(inner, value, variables, [...path, name]);
+  if (isNonNullType(type)) {
+    const isNull = node.kind === Kind.VARIABLE && variables[node.name.value] === null;
+    return isNull ? [...path] : findNull(type.ofType, node, variables, path);
+  }
+  const found =
+    isListType(type) && node.kind === Kind.LIST
+      ? node.values.map((value, index) => find(type.ofType, value, String(index)))
+      : isInputObjectType(type) && node.kind === Kind.OBJECT
+        ? node.fields.map(({ name, value }) =>
+            find(type.getFields()[name.value]?.type, value, name.value),
+          )
+        : [];
+  return found.find((one) => one !== undefined);
+}
+
+/**
+ * Returns the path of a variable that is null, in the arguments of a selection or its directives, if graphql-js rejects
+ * the value at `rejected` for it. `args` are the arguments of the field.
+ */
+export function pathToNull(
+  { directives = [], ...selection }: SelectionNode,
+  args: readonly GraphQLArgument[],
+  variables: Variables,
+  rejected: ASTNode | undefined,
+): string[] | undefined {
+  const own = 'arguments' in selection ? (selection.arguments ?? []) : [];
+  const node = [...own, ...directives.flatMap(({ arguments: of = [] }) => of)].find(
+    ({ value }) => value === rejected,
+  );
+  if (!node) return undefined;
+  const name = node.name.value;
+  if (node.value.kind === Kind.VARIABLE) return [name];
+  const type = args.find((one) => one.name === name)?.type;
+  return type && findNull(type, node.value, variables, [name]);
+}
+
 /** Returns the path of a node in the arguments of its field; undefined if no argument of a field contains it. */
 function pathTo(document: DocumentNode, node: ASTNode): string[] | undefined {
   let found: string[] | undefined;
@@ -69,7 +123,7 @@ export function withValuePath(
   const found = node && node.kind !== Kind.VARIABLE ? pathTo(document, node) : undefined;
   if (!found) return error;
   const { nodes, extensions } = error;
-  const message = withExpected(error.message, shown);
+  const message = shorten(withExpected(error.message, shown));
   const path = withMissingField(found, message);
   return new GraphQLError(`${path.join('.')}: ${message}`, {
     nodes: nodes ?? null,

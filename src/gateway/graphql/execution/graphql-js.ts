@@ -19,9 +19,11 @@ import {
 import type { Config } from '../../config/config.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
 import { perObject } from '../../tables/per-object.ts';
+import type { Variables } from '../analysis/field-cost.ts';
+import type { Operation } from '../analysis/operation.ts';
 import { usageOf } from '../analysis/usage.ts';
 import { MAX_VALIDATION_ERRORS } from '../analysis/validation.ts';
-import { withMissingField } from '../analysis/value-errors.ts';
+import { pathToNull, withExpected, withMissingField } from '../analysis/value-errors.ts';
 import { toExecutionError, toInputError } from '../client-errors.ts';
 import type { Call, Check, Execute } from './call.ts';
 
@@ -49,9 +51,8 @@ function findVariableErrors(
         type,
         (path, _value, error) => {
           const place = withMissingField([name, ...path.map(String)], error.message);
-          add(
-            toInputError(error, node, { path: place, shown: hideSuggestions ? undefined : schema }),
-          );
+          const message = withExpected(error.message, hideSuggestions ? undefined : schema);
+          add(toInputError(error, node, { path: place, message }));
         },
         hideSuggestions,
       );
@@ -62,9 +63,21 @@ function findVariableErrors(
   return errors;
 }
 
-/** Returns the error for an invalid argument of a field or directive, with the node's location. */
-function toArgumentError(error: unknown, node: SelectionNode): GraphQLError {
-  if (error instanceof GraphQLError) return toInputError(error, node);
+/**
+ * Returns the error for an invalid argument of a field or directive, with the node's location. graphql-js rejects only
+ * variables that are null, because it has checked the other values before.
+ */
+function toArgumentError(
+  error: unknown,
+  node: SelectionNode,
+  { usage }: Operation,
+  variables: Variables,
+): GraphQLError {
+  if (error instanceof GraphQLError) {
+    const args = node.kind === Kind.FIELD ? (usage?.fields.get(node)?.args ?? []) : [];
+    const path = pathToNull(node, args, variables, error.nodes?.[0]);
+    return toInputError(error, node, path && { path, message: 'must not be null.' });
+  }
   if (error instanceof GatewayError) return toExecutionError(error, node);
   throw error;
 }
@@ -109,7 +122,7 @@ function findArgumentErrors(
         const inner = checkNode(node);
         if (inner) walk(inner);
       } catch (error) {
-        errors.push(toArgumentError(error, node));
+        errors.push(toArgumentError(error, node, operation, variables));
       }
     }
   };
