@@ -43,11 +43,3 @@ export type Check = <Result>(
 /** Returns the function that runs these steps in order, and `run` last. */
 export const inOrder = <Run>(steps: readonly ((next: Run) => Run)[], run: Run): Run =>
   steps.reduceRight((next, step) => step(next), run);
-
-/** Converts the result of an execution, synchronously if it is not a promise. */
-export function mapResult(
-  result: ExecutionResult | Promise<ExecutionResult>,
-  convert: (result: ExecutionResult) => ExecutionResult,
-): ExecutionResult | Promise<ExecutionResult> {
-  return result instanceof Promise ? result.then(convert) : convert(result);
-}

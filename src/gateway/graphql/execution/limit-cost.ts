@@ -6,7 +6,7 @@ import type { Estimate } from '../analysis/field-cost.ts';
 import { toExecutionError } from '../client-errors.ts';
 import { isLargerThan, JsonText } from '../json-text.ts';
 import { MAX_RESULT_COST } from '../stream-budget.ts';
-import { type Call, type Check, mapResult, type Step } from './call.ts';
+import type { Call, Check, Step } from './call.ts';
 
 const { QUERY, SUBSCRIPTION } = OperationTypeNode;
 
@@ -57,6 +57,14 @@ export const rejectCostly =
     requestLog.isAnonymous = caller.isAnonymous ?? false;
     return error ? rejection(error, call, limits) : next(call);
   };
+
+/** Converts the result of an execution, synchronously if it is not a promise. */
+export function mapResult(
+  result: ExecutionResult | Promise<ExecutionResult>,
+  convert: (result: ExecutionResult) => ExecutionResult,
+): ExecutionResult | Promise<ExecutionResult> {
+  return result instanceof Promise ? result.then(convert) : convert(result);
+}
 
 /** Whether a result's data is larger than `maxBytes`. If its estimate allows that, measuring stops at `maxBytes`. */
 const isTooLarge = ({ data }: ExecutionResult, { bytes }: Estimate, maxBytes: number): boolean =>
