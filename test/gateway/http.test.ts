@@ -393,10 +393,25 @@ describe('the HTTP status of a result', () => {
       const send = (accept: string) => post(JSON.stringify({ query }), { accept });
       const [asJson, asGraphql] = [await send(JSON_TYPE), await send(GRAPHQL_TYPE)];
       expect([asJson.status, asGraphql.status]).toEqual([inJson, inGraphql]);
+      expect(asGraphql.headers.get('content-type')).toBe(`${GRAPHQL_TYPE}; charset=utf-8`);
       expect(await asGraphql.text()).toBe(await asJson.text());
     },
   );
 });
+
+it.each([
+  [405, 'PUT', '/graphql', {}],
+  [414, 'GET', `/graphql?query=${'x'.repeat(9000)}`, {}],
+  [415, 'POST', '/graphql', {}],
+  [421, 'GET', '/graphql', { Host: 'other.example' }],
+])(
+  'a request that is rejected before its operation is read gets the accepted Content-Type: %i',
+  async (status, method, target, headers) => {
+    const answer = await requestRaw(gateway, method, target, { Accept: GRAPHQL_TYPE, ...headers });
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get('content-type')).toBe(`${GRAPHQL_TYPE}; charset=utf-8`);
+  },
+);
 
 describe('an unsupported method', () => {
   it.each([

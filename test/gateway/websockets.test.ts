@@ -146,6 +146,10 @@ describe('a WebSocket handshake', () => {
     ['with a URL in absolute form', {}, 'http://localhost/graphql?token=1'],
     ['from an allowed origin', { Origin: SITE }],
     ['from the origin of the gateway', { Origin: 'http://localhost' }],
+    [
+      'from the origin of the gateway if Host has the default port',
+      { Origin: 'https://localhost', Host: 'localhost:443' },
+    ],
   ])('is accepted %s', async (_what, own, target) => {
     const socket = await connectTo(gateway);
     expect(await exchange(socket, handshake(target, own))).toMatch(/^HTTP\/1\.1 101 /);
@@ -160,7 +164,9 @@ describe('a WebSocket handshake', () => {
     await vi.waitFor(async () => (await openSocket(small)).socket.terminate(), WAIT);
   });
 
-  it.each<[what: string, status: number, own: Record<string, string>, target?: string]>([
+  it.each<
+    [what: string, status: number, own: Record<string, string>, target?: string, message?: RegExp]
+  >([
     ['if its key is invalid', 400, { 'Sec-WebSocket-Key': 'x' }],
     ['if its WebSocket version is 8', 400, { 'Sec-WebSocket-Version': '8' }],
     [
@@ -169,13 +175,24 @@ describe('a WebSocket handshake', () => {
       { 'Sec-WebSocket-Protocol': 'graphql-ws' },
     ],
     ['at another path', 404, {}, '/other'],
-    ['from another origin', 403, { Origin: 'https://other.example' }],
+    [
+      'from another origin',
+      403,
+      { Origin: 'https://other.example' },
+      '/graphql',
+      /Origin.* Host.* CORS_ORIGINS/,
+    ],
+    [
+      'from another port of the gateway',
+      403,
+      { Origin: 'https://localhost', Host: 'localhost:80' },
+    ],
     ['for another host', 421, { Host: 'evil.example' }],
   ])(
     'is rejected %s, and gets the usual error object',
-    async (_what, status, own, target = '/graphql') => {
+    async (_what, status, own, target = '/graphql', says = /^[A-Z].*\.$/) => {
       const answer = await requestRaw(gateway, 'GET', target, { ...HANDSHAKE, ...own });
-      const message = expect.stringMatching(/^[A-Z].*\.$/);
+      const message = expect.stringMatching(says);
       expect(JSON.parse(answer.body)).toEqual({ code: expect.any(String), message, status });
       expect(answer.status).toBe(status);
       expect(Object.fromEntries(answer.headers)).toMatchObject({

@@ -60,8 +60,13 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
     });
   };
 
-  const reject = (exchange: Exchange, error: GatewayError): Promise<void> =>
-    writeResult(exchange, { errors: [toExecutionError(error)] });
+  /** Rejects a request whose operation is not executed. The error is JSON even if the client asks for events. */
+  const reject = (exchange: Exchange, error: GatewayError, type?: GraphqlType): Promise<void> =>
+    writeResult(
+      exchange,
+      { errors: [toExecutionError(error)] },
+      type === EVENT_STREAM ? undefined : type,
+    );
 
   /**
    * Handles a request to /graphql. `search` is the query string of its URL, including the question mark; `type` is the
@@ -81,7 +86,7 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
     const results = await executor(exchange, method, () => readParams(req, search, config));
     if (isStream(results) && !acceptsEvents(req)) {
       await results[Symbol.asyncIterator]().return?.();
-      return reject(exchange, new GatewayError('NOT_ACCEPTABLE', NO_STREAM));
+      return reject(exchange, new GatewayError('NOT_ACCEPTABLE', NO_STREAM), type);
     }
     if (!isStream(results) && type !== EVENT_STREAM) return writeResult(exchange, results, type);
     const iterator = isStream(results) ? results[Symbol.asyncIterator]() : single(results);

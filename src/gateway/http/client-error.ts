@@ -16,7 +16,8 @@ const ERROR_CODES: Record<string, ErrorCode> = {
 /** Writes an error response to data for which node:http emits no `request` event. */
 function writeError(error: GatewayError, socket: Duplex, requestId: string, log: Log): void {
   if (!socket.writable) return void socket.destroy();
-  log.info({ requestId, status: error.status, codes: [error.code] }, 'A request was rejected.');
+  const { status, code, message } = error;
+  log.info({ requestId, status, codes: [code], reason: message }, 'A request was rejected.');
   const body = JSON.stringify(error);
   const headers = {
     ...error.headers,

@@ -21,7 +21,11 @@ const isConfigured = (origin: string, { corsOrigins }: Origins): boolean =>
 export function isFromAllowedOrigin({ headers }: IncomingMessage, config: Origins): boolean {
   const { origin, host = '' } = headers;
   if (origin === undefined) return false;
-  return [`http://${host}`, `https://${host}`].includes(origin) || isConfigured(origin, config);
+  // Unlike Host, Origin never contains the default port of its scheme. A proxy may add the port to Host.
+  const isOwn = [`http://${host}`, `https://${host}`].some(
+    (url) => URL.canParse(url) && new URL(url).origin === origin,
+  );
+  return isOwn || isConfigured(origin, config);
 }
 
 /**

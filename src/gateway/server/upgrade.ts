@@ -33,7 +33,10 @@ function requireAllowed(request: IncomingMessage, config: Config): void {
   }
   // Browsers let pages from any site open a WebSocket, and name the site in Origin.
   if (headers.origin !== undefined && !isFromAllowedOrigin(request, config)) {
-    throw new GatewayError('FORBIDDEN');
+    throw new GatewayError(
+      'FORBIDDEN',
+      "The header Origin must be the gateway's own origin, as in the header Host, or be in CORS_ORIGINS.",
+    );
   }
   const protocols = headers['sec-websocket-protocol']?.split(',').map((name) => name.trim());
   if (!protocols?.includes(GRAPHQL_TRANSPORT_WS_PROTOCOL)) {
