@@ -41,5 +41,7 @@ export interface CallContext extends Pick<Context, 'changes'>, Pick<Exchange, 'r
     readonly callerKey: string;
     /** Closes the stream when aborted; the abort reason becomes the stream's error. */
     readonly signal: AbortSignal;
+    /** The cursor after which a browser's EventSource resumes. It replaces the argument `after`. */
+    readonly lastEventId?: string | undefined;
   };
 }

@@ -3,6 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { parse } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import type { Change } from '../../src/gateway/changes/change-log.ts';
 import { operationOf } from '../../src/gateway/graphql/analysis/operation.ts';
 import { createDocuments } from '../../src/gateway/graphql/documents.ts';
 import type { Call } from '../../src/gateway/graphql/execution/call.ts';
@@ -200,7 +201,7 @@ describe('the time limit of an operation', () => {
     const result = { data: {} };
     const later = new Promise<typeof result>((resolve) => void setTimeout(resolve, 20, result));
     const execute = limitTime(MINUTE_MS)(() => later);
-    expect(await execute({ ...call, root: {} })).toBe(result);
+    expect(await execute({ ...call, root: {} as Change })).toBe(result);
   });
 });
 

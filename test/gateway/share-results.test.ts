@@ -1,6 +1,7 @@
 import { parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
+import type { Change } from '../../src/gateway/changes/change-log.ts';
 import { type Operation, operationOf } from '../../src/gateway/graphql/analysis/operation.ts';
 import type { Call } from '../../src/gateway/graphql/execution/call.ts';
 import { shareResults } from '../../src/gateway/graphql/execution/share-results.ts';
@@ -30,7 +31,7 @@ function openStream(): { stream: Stream; end: () => void } {
 }
 
 describe('the results of a change', () => {
-  const root = {};
+  const root = {} as Change;
 
   it('are computed only once for each operation, however many streams and operations there are', async () => {
     let executions = 0;

@@ -69,6 +69,19 @@ describe('the budget for subscriptions', () => {
     expect(await stream.rest()).toMatchObject([withCode('QUERY_TOO_COSTLY', /at most 5000/)]);
   });
 
+  it('charges a subscription that resumes after a Last-Event-ID in the same way', async () => {
+    const { headers } = await caller('eve');
+    await open(byCaller, costly('a'), { headers });
+    await open(byCaller, costly('b'), { headers });
+    const costOf = async (own: Record<string, string>): Promise<number> => {
+      const stream = await open(byCaller, costly('c'), { headers: { ...headers, ...own } });
+      const [result] = await stream.rest();
+      return Number(/cost (\d+)/.exec(result?.errors?.[0]?.message ?? '')?.[1]);
+    };
+    const resumed = await costOf({ 'Last-Event-ID': await lastCursor(gateway) });
+    expect(resumed - (await costOf({}))).toBe(200);
+  });
+
   it('rejects a subscription beyond the budget of its caller, who can subscribe later without missing a change', async () => {
     const ann = await caller('ann');
     const first = await open(byCaller, costly('a'), ann);

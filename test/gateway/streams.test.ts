@@ -17,6 +17,7 @@ import { makeCategory } from '../support/make.ts';
 import { readMetrics, sumOf } from '../support/metrics.ts';
 import { post } from '../support/post.ts';
 import { requestRaw } from '../support/raw.ts';
+import { lastCursor } from '../support/settled.ts';
 import { AUTH_BY_SECRET, bearing, mint, withScopes } from '../support/tokens.ts';
 
 let gateway: Gateway;
@@ -66,6 +67,39 @@ describe('Server-Sent Events', () => {
       }
     },
   );
+
+  it("resume after the Last-Event-ID that a browser's EventSource sends, instead of after the cursor in its URL", async () => {
+    const variables = { after: await lastCursor(gateway) };
+    const query =
+      'subscription ($after: String) { categoryChanged(after: $after) { after { name } } }';
+    const seen: unknown[] = [];
+    const made: string[] = [];
+    let headers = {};
+    for (let round = 0; round < 20; round += 1) {
+      const stream = await open(gateway, { query, variables }, { method: 'GET', headers });
+      // Each connection breaks after one of the two changes that are made while it is open.
+      for (const name of [`${round} a`, `${round} b`]) {
+        await makeCategory(gateway, name);
+        made.push(name);
+      }
+      await stream.event();
+      const { id = '', data = '' } = (await stream.event()) ?? {};
+      seen.push(JSON.parse(data));
+      headers = { 'Last-Event-ID': id };
+      stream.disconnect();
+    }
+    const rest = await open(gateway, { query, variables }, { method: 'GET', headers });
+    while (seen.length < made.length) seen.push(await rest.result());
+    expect(seen).toEqual(made.map((name) => ({ data: named(name) })));
+  });
+
+  it('ignore an empty Last-Event-ID, and reject one that is not a cursor', async () => {
+    const stream = await open(gateway, NAMES, { headers: { 'Last-Event-ID': '' } });
+    await makeCategory(gateway, 'next');
+    expect(await stream.data()).toEqual(named('next'));
+    const other = await open(gateway, NAMES, { headers: { 'Last-Event-ID': 'x' } });
+    expect(await other.rest()).toMatchObject([withCode('INVALID_CURSOR')]);
+  });
 
   it('start with a comment, and repeat it while nothing changes', async () => {
     vi.useFakeTimers({ toFake: ['setInterval'] });

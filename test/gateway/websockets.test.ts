@@ -15,6 +15,7 @@ import {
 } from '../support/live.ts';
 import { makeCategory } from '../support/make.ts';
 import { CAN_IGNORE_UPGRADE, requestRaw } from '../support/raw.ts';
+import { lastCursor } from '../support/settled.ts';
 import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
 
 const SITE = 'https://shop.example';
@@ -62,6 +63,15 @@ describe('a graphql-transport-ws client', () => {
     await results.return?.();
     await expect.poll(() => countStreams(gateway), WAIT).toBe(0);
     await client.dispose();
+  });
+
+  it('starts with the next change even if its handshake has a Last-Event-ID', async () => {
+    const opened = await openSocket(gateway, { 'Last-Event-ID': await lastCursor(gateway) });
+    opened.send({ type: 'connection_init' });
+    await opened.message();
+    await makeCategory(gateway, 'before');
+    await subscribe(opened);
+    opened.socket.terminate();
   });
 
   it('can send its token in the first message, as `authorization` or `Authorization`', async () => {

@@ -49,6 +49,7 @@ export async function subscriptionTo(gateway: Gateway) {
 
 /** One Server-Sent Event; `comment` is the text of a comment line, which has no event. */
 interface ServerEvent {
+  readonly id?: string;
   readonly event?: string;
   readonly data?: string;
   readonly comment?: string;

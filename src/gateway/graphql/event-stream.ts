@@ -18,10 +18,18 @@ const HEADERS = {
 const HEARTBEAT_MS = 12_000;
 const HEARTBEAT = ':\n\n';
 
+/** The key of a result's event id, which JSON omits. */
+export const EVENT_ID = Symbol('event id');
+
+interface EventResult extends ExecutionResult {
+  readonly [EVENT_ID]?: string;
+}
+
 // Memoized, because many streams send the same result.
-const toEvent = perObject(
-  (result: ExecutionResult) => `event: next\ndata: ${stringifyResult(result)}\n\n`,
-);
+const toEvent = perObject((result: EventResult) => {
+  const id = result[EVENT_ID];
+  return `${id === undefined ? '' : `id: ${id}\n`}event: next\ndata: ${stringifyResult(result)}\n\n`;
+});
 
 /**
  * Writes results as Server-Sent Events in "distinct connections mode", no faster than the client reads them:
@@ -29,7 +37,7 @@ const toEvent = perObject(
  */
 export async function writeEvents(
   response: ServerResponse,
-  results: AsyncIterator<ExecutionResult>,
+  results: AsyncIterator<EventResult>,
 ): Promise<void> {
   // If the client has already disconnected, `close` will not be emitted again.
   if (response.destroyed) {

@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts';
 import type { CallContext, Exchange } from '../context.ts';
 import { Unauthenticated, Unavailable } from '../contract/gateway-error.ts';
 import type { Recipient } from '../database/recipient.ts';
+import { AFTER_COST } from '../schema/change-types.ts';
 import type { StreamMetrics } from '../telemetry/stream-metrics.ts';
 import { createStreamBudget } from './stream-budget.ts';
 
@@ -35,11 +36,15 @@ export function createStreams({ limits }: Config, metrics: StreamMetrics): Strea
   const charge = createStreamBudget(limits);
   let hasEnded = false;
   return {
-    open: ({ caller, req, requestLog }, cost) => {
+    open: ({ caller, req, res, recipient, requestLog }, cost) => {
       if (hasEnded) throw new Unavailable(SHUTDOWN);
       const callerKey = callerKeyOf(caller, req);
+      // All operations on a WebSocket share the headers of its handshake.
+      const lastEventId =
+        recipient === res ? req.headers['last-event-id']?.toString() || undefined : undefined;
+      const catchUpCost = lastEventId === undefined ? 0 : AFTER_COST;
       const controller = new AbortController();
-      const release = charge(caller, callerKey, cost, () =>
+      const release = charge(caller, callerKey, cost + catchUpCost, () =>
         controller.abort(new Unavailable(DISPLACED)),
       );
       const { expiresAt } = caller;
@@ -54,6 +59,7 @@ export function createStreams({ limits }: Config, metrics: StreamMetrics): Strea
       return {
         callerKey,
         signal: controller.signal,
+        lastEventId,
         get destroyed() {
           return !controllers.has(controller);
         },

@@ -18,8 +18,8 @@ import { rootPage } from './connections.ts';
 import type { defineInputTypes } from './input-types.ts';
 import { relatedRow } from './rows.ts';
 
-// The cost of a page of old changes, which a subscription with a cursor reads first.
-const AFTER_COST = { directives: { cost: { weight: '200' } } };
+/** The cost of a page of old changes, which a subscription with a cursor reads first. */
+export const AFTER_COST = 200;
 
 // The size of a change's cursor if its transaction and its id both have 19 digits, and its time has 13 (until 2286).
 const CURSOR_BYTES = 96;
@@ -138,8 +138,9 @@ function followIn(
   request: Omit<Parameters<ChangeFeed['subscribe']>[0], 'source' | 'callerKey' | 'signal'>,
 ) {
   if (!stream) throw new Error('A subscription needs a stream.');
-  const { callerKey, signal } = stream;
-  return changes.subscribe({ ...request, source, callerKey, signal });
+  const { callerKey, signal, lastEventId } = stream;
+  const after = lastEventId ?? request.after;
+  return changes.subscribe({ ...request, after, source, callerKey, signal });
 }
 
 const afterArgument = (builder: Builder) =>
@@ -147,7 +148,7 @@ const afterArgument = (builder: Builder) =>
     after: t.string({
       description:
         'The cursor after which to resume. If omitted, the stream starts with the next change.',
-      extensions: AFTER_COST,
+      extensions: { directives: { cost: { weight: String(AFTER_COST) } } },
     }),
   }));
 

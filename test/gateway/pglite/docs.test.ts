@@ -150,10 +150,10 @@ describe('the subscriptions of docs/live.md', () => {
     // The stream starts with a comment.
     while (received && !received.event) received = await stream.event();
     stream.disconnect();
-    const { event, data } = received ?? {};
+    const { id, event, data } = received ?? {};
     realCursors.set(findCursor(shown), findCursor(data));
-    expect(`event: ${event}\ndata: ${data}`).toBe(
-      shown.trim().replace(findCursor(shown), findCursor(data)),
+    expect(`id: ${id}\nevent: ${event}\ndata: ${data}`).toBe(
+      shown.trim().replaceAll(findCursor(shown), findCursor(data)),
     );
   });
 

@@ -1,5 +1,6 @@
 import type { ExecutionResult, GraphQLSchema } from 'graphql';
 
+import type { Change } from '../../changes/change-log.ts';
 import type { CallContext, Exchange } from '../../context.ts';
 import type { Estimate, Variables } from '../analysis/field-cost.ts';
 import type { Operation } from '../analysis/operation.ts';
@@ -21,7 +22,7 @@ export interface Call {
   readonly context: CallContext & Exchange;
   readonly estimate: Estimate;
   /** The root value of the execution: for a result of a subscription, the change. */
-  readonly root?: object;
+  readonly root?: Change;
 }
 
 /** Executes an operation. Returns a promise only if it has to wait, or if there is tracing or a replica. */

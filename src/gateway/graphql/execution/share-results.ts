@@ -1,6 +1,7 @@
 import type { ExecutionResult } from 'graphql';
 import { LRUCache } from 'lru-cache';
 
+import type { Change } from '../../changes/change-log.ts';
 import { type Recipient, Recipients } from '../../database/recipient.ts';
 import { perObject } from '../../tables/per-object.ts';
 import { createFairQueue } from '../fair-queue.ts';
@@ -22,7 +23,7 @@ const numberOf = perObject(() => {
 });
 
 interface ResultRequest {
-  readonly root: object;
+  readonly root: Change;
   /** The variables as JSON. */
   readonly variables: string;
   readonly stream: Stream;

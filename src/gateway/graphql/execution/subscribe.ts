@@ -2,11 +2,13 @@ import { mapAsyncIterator } from '@graphql-tools/utils';
 import { createSourceEventStream, type ExecutionResult } from 'graphql';
 import { isAsyncIterable } from 'graphql-yoga';
 
+import { type Change, cursorOf } from '../../changes/change-log.ts';
 import { GatewayError, toError } from '../../contract/gateway-error.ts';
 import { toExecutionError } from '../client-errors.ts';
 import type { Documents } from '../documents.ts';
+import { EVENT_ID } from '../event-stream.ts';
 import type { Streams } from '../streams.ts';
-import type { Call, Execute, Subscribe } from './call.ts';
+import { type Call, type Execute, mapResult, type Subscribe } from './call.ts';
 import { shareResults } from './share-results.ts';
 
 const NO_FIELD = 'The subscription selects no fields.';
@@ -30,6 +32,14 @@ async function findSource({ schema, operation, variables, context }: Call): Prom
   }
 }
 
+/** Gives each result the cursor of its change as its event id, even if the operation does not select the cursor. */
+const withEventId =
+  (execute: Execute): Execute =>
+  (call) =>
+    mapResult(execute(call), (result) =>
+      call.root ? { ...result, [EVENT_ID]: cursorOf(call.root) } : result,
+    );
+
 /**
  * Creates the function that starts subscriptions. `execute` computes the results, one per change. Streams with the same
  * operation and variables share them.
@@ -39,7 +49,7 @@ export function createSubscribe(
   streams: Streams,
   documents: Documents,
 ): Subscribe {
-  const share = shareResults(execute);
+  const share = shareResults(withEventId(execute));
   return async (call: Call) => {
     const { operation, context } = call;
     const stream = streams.open(context, call.estimate.cost);
@@ -59,7 +69,7 @@ export function createSubscribe(
       source[Symbol.asyncIterator](),
       (change) => {
         // oxlint-disable-next-line no-unsafe-type-assertion -- the fields of Subscription yield changes
-        const root = change as object;
+        const root = change as Change;
         return share(inStream, { root, variables, stream });
       },
       (error: unknown) => ({ errors: [toExecutionError(toError(error))] }),
