@@ -14,12 +14,11 @@ import { readParams } from './params.ts';
 import { createWebSockets } from './websockets.ts';
 import { type EndpointOptions, isStream } from './yoga.ts';
 
+const JSON_TYPE = 'application/json';
+const GRAPHQL_TYPE = 'application/graphql-response+json';
+
 /** The media types of a response. The first type is used for clients that accept any type. */
-export const GRAPHQL_TYPES = [
-  'application/json',
-  'application/graphql-response+json',
-  EVENT_STREAM,
-] as const;
+export const GRAPHQL_TYPES = [JSON_TYPE, GRAPHQL_TYPE, EVENT_STREAM] as const;
 
 type GraphqlType = (typeof GRAPHQL_TYPES)[number];
 
@@ -45,13 +44,14 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
   const { executor, streams, config, log } = options;
   const webSockets = createWebSockets(options);
 
-  /** Writes the result of an operation, or the error that prevents its execution. */
+  /** Writes the result of an operation, or the error that prevents its execution, as JSON. */
   const writeResult = (
     { req, res, requestLog }: Exchange,
     result: ExecutionResult,
-    type: GraphqlType = 'application/json',
+    accepted?: string,
   ): Promise<void> => {
-    const isJson = type === 'application/json';
+    const type = accepted === GRAPHQL_TYPE ? GRAPHQL_TYPE : JSON_TYPE;
+    const isJson = type === JSON_TYPE;
     const { body, status, headers } = toClientResult(result, { isJson, log, requestLog });
     return writeResponse(req, res, {
       status,
@@ -60,13 +60,8 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
     });
   };
 
-  /** Rejects a request whose operation is not executed. The error is JSON even if the client asks for events. */
-  const reject = (exchange: Exchange, error: GatewayError, type?: GraphqlType): Promise<void> =>
-    writeResult(
-      exchange,
-      { errors: [toExecutionError(error)] },
-      type === EVENT_STREAM ? undefined : type,
-    );
+  const reject = (exchange: Exchange, error: GatewayError, type?: string): Promise<void> =>
+    writeResult(exchange, { errors: [toExecutionError(error)] }, type);
 
   /**
    * Handles a request to /graphql. `search` is the query string of its URL, including the question mark; `type` is the

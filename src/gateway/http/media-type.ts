@@ -32,3 +32,6 @@ export function preferredType<Type extends string>(
   }
   return types.find((type) => type === preferred);
 }
+
+export const acceptsGzip = (headers: IncomingHttpHeaders): boolean =>
+  new Negotiator({ headers }).encoding(['gzip', 'identity']) === 'gzip';

@@ -4,8 +4,8 @@ import { gzip } from 'node:zlib';
 
 import etag from 'etag';
 import fresh from 'fresh';
-import Negotiator from 'negotiator';
 
+import { acceptsGzip } from './media-type.ts';
 import type { RouteResponse, RouteRequest } from './route.ts';
 
 /** Content that does not change while the gateway runs. */
@@ -22,9 +22,6 @@ export interface Asset {
  */
 export const isUnchanged = (headers: IncomingHttpHeaders, tag: string): boolean =>
   fresh({ 'if-none-match': headers['if-none-match'] }, { etag: tag });
-
-const acceptsGzip = (headers: IncomingHttpHeaders): boolean =>
-  new Negotiator({ headers }).encoding(['gzip', 'identity']) === 'gzip';
 
 /** Creates a handler that serves an asset, gzipped if accepted, with an ETag. The first request builds the asset. */
 export function serveAsset(

@@ -72,7 +72,7 @@ export function rowRoute<Row extends object>(
     result: {
       resource: type,
       description: `The ${words.short}.`,
-      headers: { ETag: '"3d-QtwTo+1ee1ReuILwo4lZiZROY1c"', 'Cache-Control': 'no-cache' },
+      headers: { ETag: 'W/"3d-QtwTo+1ee1ReuILwo4lZiZROY1c"', 'Cache-Control': 'no-cache' },
     },
     resource: toResource(fields, rows.description, example),
     errors: ['INVALID_ID', notFound.kind.code],
@@ -88,7 +88,7 @@ export function rowRoute<Row extends object>(
     get: async ({ source }, request) => {
       const { [name]: id = 0n } = parse(parameters, request.parameters);
       const body = writeRow(fields, await required.load(source, id));
-      const headers = { ETag: etag(body), 'Cache-Control': 'no-cache' };
+      const headers = { ETag: etag(body, { weak: true }), 'Cache-Control': 'no-cache' };
       return isUnchanged(request.headers, headers.ETag)
         ? { status: 304, headers, body: '' }
         : { status: 200, headers, body };

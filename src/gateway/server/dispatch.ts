@@ -129,7 +129,7 @@ export function createDispatch(options: DispatchOptions): RequestListener {
       };
       return runFor(requestLog, () => respondWith(exchange, log, call, match?.route.headers));
     }
-    if (rejection) return graphql.reject(exchange, rejection, type === PAGE ? undefined : type);
+    if (rejection) return graphql.reject(exchange, rejection, type);
     if (type === PAGE) return writeResponse(req, res, await graphiql(req));
     return runFor(requestLog, () => graphql.respond(exchange, search, type));
   };

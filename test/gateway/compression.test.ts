@@ -1,0 +1,92 @@
+import { getIntrospectionQuery } from 'graphql';
+import sql from 'sql-template-tag';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { makeOrder, makePet } from '../support/make.ts';
+
+let gateway: Gateway;
+let large: Gateway;
+beforeAll(async () => {
+  gateway = await startGateway();
+  const pet = await makePet(gateway, { stock: 100 });
+  for (let count = 0; count < 40; count += 1) await makeOrder(gateway, pet, { quantity: 1 });
+  await gateway.db.write(sql`
+    insert into categories (name, description)
+    select 'long ' || number, repeat('ü', 2000) from generate_series(1, 100) as number`);
+  const settings = { MAX_RESPONSE_BYTES: '50000000', MAX_COST: '10000000' };
+  large = await startGateway(settings, openThatOf(gateway));
+});
+afterAll(async () => {
+  await large.close();
+  await gateway.close();
+});
+
+const urlOf = (query: string): string => `/graphql?${String(new URLSearchParams({ query }))}`;
+
+const send = (path: string, encoding: string, init?: RequestInit, to = gateway) =>
+  fetch(to.url + path, { ...init, headers: { 'accept-encoding': encoding, ...init?.headers } });
+
+const LARGE: [what: string, path: string][] = [
+  ['introspection', urlOf(getIntrospectionQuery())],
+  ['a list in GraphQL', urlOf('{ categories(first: 2) { nodes { description } } }')],
+  ['errors', urlOf(`{ ${'x'.repeat(990)} }`)],
+  ['/metrics', '/metrics'],
+  ['/openapi.json', '/openapi.json'],
+  ['a page of a REST list', '/store/orders?limit=40'],
+  ['a streamed REST list', '/store/orders'],
+];
+
+describe('a response of more than a kilobyte', () => {
+  it.each(LARGE)('is gzipped if the client accepts it: %s', async (_what, path) => {
+    const [zipped, plain] = [await send(path, 'br, gzip'), await send(path, 'br, gzip;q=0')];
+    expect(zipped.headers.get('content-encoding')).toBe('gzip');
+    expect(plain.headers.has('content-encoding')).toBe(false);
+    for (const { headers } of [zipped, plain]) {
+      expect(headers.get('vary')).toContain('Accept-Encoding');
+    }
+    const [text, expected] = [await zipped.text(), await plain.text()];
+    // The metrics change with each request.
+    if (path !== '/metrics') expect(text).toBe(expected);
+    expect(Number(zipped.headers.get('content-length'))).toBeLessThan(expected.length / 1.5);
+  });
+
+  it.each(LARGE)('has the same headers in response to HEAD: %s', async (_what, path) => {
+    const head = await send(path, 'gzip', { method: 'HEAD' });
+    const got = await send(path, 'gzip');
+    for (const name of ['content-encoding', 'content-type', 'vary', 'etag']) {
+      expect(head.headers.get(name)).toBe(got.headers.get(name));
+    }
+    expect(await head.text()).toBe('');
+  });
+
+  it('is not gzipped if it has more than 10 MB', async () => {
+    const fields = Array.from({ length: 30 }, (_, index) => `a${index}: description`).join(' ');
+    const path = urlOf(`{ categories(first: 100) { nodes { ${fields} } } }`);
+    const response = await send(path, 'gzip', {}, large);
+    expect(response.status).toBe(200);
+    expect(Number(response.headers.get('content-length'))).toBeGreaterThan(10_000_000);
+    expect(response.headers.has('content-encoding')).toBe(false);
+  });
+});
+
+describe('a row in REST', () => {
+  it('has a weak ETag, and the same Vary if it is unchanged', async () => {
+    const path = `/pets/${await makePet(gateway, { name: 'x'.repeat(100) })}`;
+    const first = await send(path, 'gzip');
+    const etag = first.headers.get('etag') ?? '';
+    expect(etag).toMatch(/^W\//);
+    const again = await send(path, 'gzip', { headers: { 'if-none-match': etag } });
+    expect(again.status).toBe(304);
+    expect(again.headers.get('vary')).toContain('Accept-Encoding');
+    expect(again.headers.has('content-encoding')).toBe(false);
+  });
+});
+
+it('a response of less than a kilobyte is sent as it is', async () => {
+  for (const path of [urlOf('{ __typename }'), '/health', '/nothing']) {
+    const { headers } = await send(path, 'gzip');
+    expect(headers.has('content-encoding')).toBe(false);
+    expect(headers.has('vary')).toBe(false);
+  }
+});
