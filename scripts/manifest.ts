@@ -41,13 +41,13 @@ function throwIfAny(errors: readonly GraphQLError[]): void {
   );
 }
 
-/** Returns the definitions of all .graphql files in a folder and its subfolders. */
+/** Returns the definitions of all .graphql and .gql files in a folder and its subfolders. */
 function readDefinitions(folder: string): DefinitionNode[] {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
     throw new ManifestError(`${folder} is not a folder.`);
   }
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.graphql'))
+    .filter((file) => /\.(graphql|gql)$/.test(file))
     .map((file) => join(folder, file));
   const errors: GraphQLError[] = [];
   const definitions = files.toSorted().flatMap((file) => {
@@ -100,7 +100,8 @@ function writeManifest(folder: string | undefined, file = 'trusted-documents.jso
   if (!folder) throw new ManifestError('Usage: npm run manifest -- <folder> [file]');
   const manifest = toManifest(readDefinitions(folder));
   const count = Object.keys(manifest).length;
-  if (count === 0) throw new ManifestError(`The .graphql files in ${folder} contain no operation.`);
+  if (count === 0)
+    throw new ManifestError(`The .graphql and .gql files in ${folder} contain no operation.`);
   writeFileSync(file, `${JSON.stringify(manifest, null, 2)}\n`);
   return `Trusted documents in ${file}: ${count}`;
 }
@@ -111,7 +112,7 @@ interface End {
   readonly message: string;
 }
 
-/** Writes the manifest of the .graphql files in a folder. The parameters are the program's arguments. */
+/** Writes the manifest of the documents in a folder. The parameters are the program's arguments. */
 export function makeManifest(folder?: string, file?: string): End {
   try {
     return { code: 0, message: writeManifest(folder, file) };

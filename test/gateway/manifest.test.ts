@@ -51,7 +51,7 @@ describe('npm run manifest', () => {
     const { made } = await make({
       'pets.graphql': `${PETS} ${COUNT}`,
       'shared/shown.graphql': SHOWN,
-      'shared/named.graphql': NAMED,
+      'shared/named.gql': NAMED,
       'shared/other.txt': 'not GraphQL',
     });
     expect(Object.entries(JSON.parse(made ?? ''))).toEqual([
