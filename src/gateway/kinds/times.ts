@@ -129,7 +129,7 @@ export const DATE_TIME: Kind<Date> = {
     description:
       'A point in time (RFC 3339). Input must contain an offset from UTC. Output is in UTC, ' +
       'with milliseconds.',
-    specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time',
+    specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc3339',
     // Returns the text that JSON.stringify would write for a Date, in half the time.
     serialize: (value) => DateTimeResolver.serialize(value).toISOString(),
   }),
