@@ -24,8 +24,8 @@ afterAll(async () => {
 
 const urlOf = (query: string): string => `/graphql?${String(new URLSearchParams({ query }))}`;
 
-const send = (path: string, encoding: string, init?: RequestInit, to = gateway) =>
-  fetch(to.url + path, { ...init, headers: { 'accept-encoding': encoding, ...init?.headers } });
+const send = (path: string, encoding: string, own = {}, { method = 'GET', to = gateway } = {}) =>
+  fetch(to.url + path, { method, headers: { 'accept-encoding': encoding, ...own } });
 
 const LARGE: [what: string, path: string][] = [
   ['introspection', urlOf(getIntrospectionQuery())],
@@ -46,13 +46,14 @@ describe('a response of more than a kilobyte', () => {
       expect(headers.get('vary')).toContain('Accept-Encoding');
     }
     const [text, expected] = [await zipped.text(), await plain.text()];
-    // The metrics change with each request.
-    if (path !== '/metrics') expect(text).toBe(expected);
+    // The metrics change with each request, but not within their first line.
+    const end = path === '/metrics' ? 100 : undefined;
+    expect(text.slice(0, end)).toBe(expected.slice(0, end));
     expect(Number(zipped.headers.get('content-length'))).toBeLessThan(expected.length / 1.5);
   });
 
   it.each(LARGE)('has the same headers in response to HEAD: %s', async (_what, path) => {
-    const head = await send(path, 'gzip', { method: 'HEAD' });
+    const head = await send(path, 'gzip', {}, { method: 'HEAD' });
     const got = await send(path, 'gzip');
     for (const name of ['content-encoding', 'content-type', 'vary', 'etag']) {
       expect(head.headers.get(name)).toBe(got.headers.get(name));
@@ -63,7 +64,7 @@ describe('a response of more than a kilobyte', () => {
   it('is not gzipped if it has more than 10 MB', async () => {
     const fields = Array.from({ length: 30 }, (_, index) => `a${index}: description`).join(' ');
     const path = urlOf(`{ categories(first: 100) { nodes { ${fields} } } }`);
-    const response = await send(path, 'gzip', {}, large);
+    const response = await send(path, 'gzip', {}, { to: large });
     expect(response.status).toBe(200);
     expect(Number(response.headers.get('content-length'))).toBeGreaterThan(10_000_000);
     expect(response.headers.has('content-encoding')).toBe(false);
@@ -76,7 +77,7 @@ describe('a row in REST', () => {
     const first = await send(path, 'gzip');
     const etag = first.headers.get('etag') ?? '';
     expect(etag).toMatch(/^W\//);
-    const again = await send(path, 'gzip', { headers: { 'if-none-match': etag } });
+    const again = await send(path, 'gzip', { 'if-none-match': etag });
     expect(again.status).toBe(304);
     expect(again.headers.get('vary')).toContain('Accept-Encoding');
     expect(again.headers.has('content-encoding')).toBe(false);
