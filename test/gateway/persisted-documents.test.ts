@@ -51,7 +51,15 @@ const PET = 'query Pet($id: ID!) { pet(id: $id) { name } }';
 const DELETE = 'mutation { deletePet(id: "99") { ... on Error { code } } }';
 const COSTLY = `{ ${'pets(first: 100) { nodes { category { '.repeat(3)} id ${'} } } '.repeat(3)} }`;
 const NAMED = '{ named: __typename }';
-const MANIFEST = { ...toManifest(TYPE, PET, DELETE, COSTLY), 'md5-of-relay': NAMED };
+
+/** The query of an app with sixty components, each with its own fragment: 5,000 tokens, 1,800 aliases, 22 levels. */
+const PARTS = Array.from({ length: 60 }, (_, part) => part);
+const LARGE = `query Large { ${'... { '.repeat(21)} ${PARTS.map((part) => `...F${part}`).join(' ')} ${'} '.repeat(21)} }
+${PARTS.map((part) => {
+  const fields = Array.from({ length: 30 }, (_, index) => `a${part}_${index}: __typename`);
+  return `fragment F${part} on Query { ${fields.join(' ')} }`;
+}).join('\n')}`;
+const MANIFEST = { ...toManifest(TYPE, PET, DELETE, COSTLY, LARGE), 'md5-of-relay': NAMED };
 
 const BESIDE = '{ beside: __typename }';
 const unknown = '{ unknown: __typename }';
@@ -202,6 +210,13 @@ describe('a document in the manifest', () => {
   it('is rejected with QUERY_TOO_COSTLY if it costs too much', async () => {
     const answer = await ask(trusted, { documentId: hashOf(COSTLY) });
     expect(answer.code).toBe('QUERY_TOO_COSTLY');
+  });
+
+  it('may exceed the limits on documents, which still apply to a document that is not trusted', async () => {
+    const { data } = await toAnswer(await post(trusted, { documentId: hashOf(LARGE) }));
+    expect(Object.keys(data ?? {})).toHaveLength(1800);
+    const answer = await toAnswer(await post(known, { query: `${LARGE} #` }));
+    expect(answer.code).toBe('DOCUMENT_TOO_LARGE');
   });
 
   it('is executed instead of a query sent with its id', async () => {

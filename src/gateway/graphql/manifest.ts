@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { ConfigError } from '../config/config.ts';
 import { toError } from '../contract/gateway-error.ts';
 import { perObject } from '../tables/per-object.ts';
-import { type Bounds, validateWithin } from './analysis/validation.ts';
+import { type Bounds, validateDocument } from './analysis/validation.ts';
 
 /** A document that the operator trusts, parsed and validated. */
 interface TrustedDocument {
@@ -55,14 +55,13 @@ function readJson(file: string): unknown {
   }
 }
 
-/** Parses and validates a document. This is done at startup, because clients could not correct an invalid document. */
+/**
+ * Parses and validates a document. This is done at startup, because clients could not correct an invalid document. A
+ * trusted document is validated only once, so of the limits on documents, only the length applies.
+ */
 function parseTrusted(text: string, schema: GraphQLSchema, bounds: Bounds): DocumentNode {
-  const { limits } = bounds;
-  const parsed = parse(text, {
-    maxSourceLength: limits.maxDocumentLength,
-    maxLexicalTokens: limits.maxTokens,
-  });
-  const [error] = validateWithin(bounds, schema, parsed);
+  const parsed = parse(text, { maxSourceLength: bounds.limits.maxDocumentLength });
+  const [error] = validateDocument(bounds, schema, parsed);
   if (error) throw error;
   return parsed;
 }

@@ -95,19 +95,27 @@ function validateBy(
   }
 }
 
-/** Validates a document after checking its size, because measuring takes less time than validation. */
-export function validateWithin(
-  { limits, introspection }: Bounds,
+/** Validates a document whose size is known to be harmless. */
+export function validateDocument(
+  { introspection }: Pick<Config, 'introspection'>,
   schema: GraphQLSchema,
   document: DocumentNode,
 ): readonly GraphQLError[] {
   return withinStack(() => {
-    const excess = findExcess(document, limits);
-    if (excess) return [toExecutionError(excess)];
     const rules = introspection ? WITH_INTROSPECTION : WITHOUT_INTROSPECTION;
     const errors = validateBy(rules, schema, document, !introspection);
     return errors.map((error) =>
       withValuePath(document, error, introspection ? schema : undefined),
     );
   });
+}
+
+/** Validates a document after checking its size, because measuring takes less time than validation. */
+export function validateWithin(
+  bounds: Bounds,
+  schema: GraphQLSchema,
+  document: DocumentNode,
+): readonly GraphQLError[] {
+  const excess = withinStack(() => findExcess(document, bounds.limits));
+  return excess ? [toExecutionError(excess)] : validateDocument(bounds, schema, document);
 }
