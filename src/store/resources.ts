@@ -19,13 +19,13 @@ const ORDER = {
 const { status } = pets.fields;
 
 const Order = z.strictObject({
-  id: Id,
-  petId: Id,
-  quantity: OrderQuantity,
+  id: Id.describe('The id of the order.'),
+  petId: Id.describe('The id of the pet.'),
+  quantity: OrderQuantity.describe('The number of units ordered.'),
   shipDate: orders.fields.shipDate.rule
     .optional()
     .describe('The ship date in UTC, with milliseconds. Omitted if no ship date is set.'),
-  complete: z.boolean(),
+  complete: z.boolean().describe('Whether the order is complete.'),
 });
 
 /**

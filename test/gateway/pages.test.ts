@@ -14,7 +14,7 @@ import { fillSample } from '../../src/gateway/server/fill-sample.ts';
 import { petStore } from '../../src/store/index.ts';
 import { listOrders } from '../../src/store/order/rest.ts';
 import { getPet } from '../../src/store/pet/rest.ts';
-import { BROWSER } from '../support/browsing.ts';
+import { BROWSER, resolveFrom } from '../support/browsing.ts';
 import { openApiOf, resolve } from '../support/documented.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { requestRaw } from '../support/raw.ts';
@@ -41,9 +41,11 @@ const PAGES = ['/', '/guide', ...GUIDE, '/schema', '/docs', '/docs/moving', '/st
 const read = async (path: string): Promise<Response> => gateway.rest(path, { headers: BROWSER });
 const readText = async (path: string): Promise<string> => (await read(path)).text();
 
-/** Returns the URLs that a page links to or loads. */
-const urlsIn = (html: string): string[] =>
-  [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, url = '']) => url.replaceAll('&amp;', '&'));
+/** Returns the URLs that a page links to or loads: an anchor or a path in the gateway, or else the whole URL. */
+const urlsIn = (html: string, path: string): string[] =>
+  [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, url = '']) =>
+    url.startsWith('#') ? url : resolveFrom(path, url.replaceAll('&amp;', '&')),
+  );
 
 describe.each(PAGES)('the page at %s', (path) => {
   it('is HTML, and allows scripts only from the gateway', async () => {
@@ -58,13 +60,13 @@ describe.each(PAGES)('the page at %s', (path) => {
   });
 
   it('links to the guide', async () => {
-    expect(urlsIn(await readText(path))).toContain('/guide');
+    expect(urlsIn(await readText(path), path)).toContain('/guide');
   });
 
   it('has no broken links, and no external links unless it is a page of the guide', async () => {
     const html = await readText(path);
     const isElsewhere = GUIDE.includes(path) ? /^(?:data|https):/ : /^data:/;
-    const urls = urlsIn(html).filter((url) => !isElsewhere.test(url));
+    const urls = urlsIn(html, path).filter((url) => !isElsewhere.test(url));
     expect(urls.length).toBeGreaterThan(1);
     const places = urls.filter((url) => url.startsWith('#'));
     expect(places.filter((place) => !html.includes(` id="${place.slice(1)}"`))).toEqual([]);
@@ -80,7 +82,7 @@ describe.each(PAGES)('the page at %s', (path) => {
 describe.each([...PAGES, '/openapi.json'])('%s and all assets that it loads', (path) => {
   it('are gzipped, and return 304 if their ETags are sent back', async () => {
     const html = await readText(path);
-    for (const url of [path, ...urlsIn(html).filter((link) => link.startsWith('/assets/'))]) {
+    for (const url of [path, ...urlsIn(html, path).filter((link) => link.startsWith('/assets/'))]) {
       const headers = { Accept: BROWSER.Accept, 'Accept-Encoding': 'gzip, br' };
       const first = await requestRaw(gateway, 'HEAD', url, headers);
       expect(first.headers.get('content-encoding')).toBe('gzip');
@@ -88,6 +90,37 @@ describe.each([...PAGES, '/openapi.json'])('%s and all assets that it loads', (p
       const again = await requestRaw(gateway, 'GET', url, { ...headers, 'If-None-Match': tag });
       expect([url, again.status, again.body]).toEqual([url, 304, '']);
     }
+  });
+});
+
+describe('a path that ends with a slash', () => {
+  it.each([
+    ['/docs/', '/docs'],
+    ['/guide/api/', '/guide/api'],
+    ['/graphql/?query={a}', '/graphql?query={a}'],
+  ])('redirects browsers, because references on the page are relative: %s', async (path, to) => {
+    const { status, headers } = await requestRaw(gateway, 'GET', path, BROWSER);
+    expect(status).toBe(308);
+    expect(decodeURI(resolveFrom(path, headers.get('location') ?? ''))).toBe(to);
+  });
+
+  it('is served to other clients', async () => {
+    expect((await requestRaw(gateway, 'GET', '/pets/1/')).status).toBe(200);
+    expect((await requestRaw(gateway, 'GET', '/graphql/?query={__typename}')).status).toBe(200);
+  });
+});
+
+describe('the page for an unknown path', () => {
+  it.each(['/a', '/a/', '/a/b/c'])('has no broken links: %s', async (path) => {
+    const html = (await requestRaw(gateway, 'GET', path, BROWSER)).body;
+    const urls = urlsIn(html, path).filter((url) => url !== '#main');
+    expect(urls).toContain('/assets/page.css');
+    for (const url of urls) expect([url, (await read(url)).status]).toEqual([url, 200]);
+  });
+
+  it('is an error object if the path is so deep that its links would be long', async () => {
+    const { status, body } = await requestRaw(gateway, 'GET', '/a'.repeat(20), BROWSER);
+    expect([status, body]).toEqual([404, expect.stringContaining('"NOT_FOUND"')]);
   });
 });
 
@@ -198,7 +231,7 @@ it('the API reference lists each error of the OpenAPI document once', async () =
 
 describe('the guide', () => {
   it('has a link to GraphiQL for each curl command that subscribes without a cursor', async () => {
-    const links = urlsIn(await readText('/guide/live')).filter((url) =>
+    const links = urlsIn(await readText('/guide/live'), '/guide/live').filter((url) =>
       url.startsWith('/graphql?query=subscription'),
     );
     expect(links.map((url) => new URLSearchParams(url.split('?')[1]).get('query'))).toEqual([
@@ -217,8 +250,8 @@ describe('the guide', () => {
       for (const [, language, code = ''] of blocks) {
         expect(shown).toContain(code);
         if (language !== 'graphql') continue;
-        expect(urlsIn(html)).toContain(
-          `/graphql?query=${encodeURIComponent(code).replaceAll("'", '&#39;')}`,
+        expect(urlsIn(html, path)).toContain(
+          resolveFrom('/', `graphql?query=${encodeURIComponent(code).replaceAll("'", '&#39;')}`),
         );
       }
     }
@@ -226,7 +259,9 @@ describe('the guide', () => {
 
   it('contains every section that its links refer to', async () => {
     for (const path of ['/guide', ...GUIDE]) {
-      const links = urlsIn(await readText(path)).filter((link) => /^(?:\/guide.+)?#/.test(link));
+      const links = urlsIn(await readText(path), path).filter((link) =>
+        /^(?:\/guide.+)?#/.test(link),
+      );
       for (const url of links) {
         const [page = '', id = ''] = url.split('#');
         const html = await readText(page || path);
@@ -265,7 +300,7 @@ describe('the migration guide', () => {
   });
 
   it('links to REST responses unless they require a token', async () => {
-    const link = `href="${getPet.migration.request}"`;
+    const link = `href="..${getPet.migration.request}"`;
     expect(await readText('/docs/moving')).toContain(link);
     expect(
       renderMigrationGuide({ store: petStore, config: readConfig(AUTH_BY_SECRET) }).content,

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import sql, { raw } from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
+import { resolveFrom } from '../support/browsing.ts';
 import { gateway, startGateway, useGateway } from '../support/gateway.ts';
 import { makeCategory, makeOrder, makePet, mutate } from '../support/make.ts';
 import { requestRaw } from '../support/raw.ts';
@@ -223,7 +224,8 @@ describe('GET /store/orders', () => {
     while (path) {
       const response: Response = await gateway.rest(path);
       seen.push(...(await readOrders(response)).map(({ quantity }) => quantity));
-      path = /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
+      const [, next] = /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '') ?? [];
+      path = next && resolveFrom(path, next);
       pages += 1;
     }
     expect(seen).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
@@ -323,9 +325,9 @@ describe('a long response to GET /store/orders', () => {
       'begin if id > 1500 then raise exception ''broken disk''; end if; return 1; end'`),
     );
     await createOrdersView('fail_late(id)');
-    const response = await gateway.rest('/store/orders');
-    expect(response.status).toBe(200);
-    await expect(response.text()).rejects.toThrow('terminated');
+    const read = async (): Promise<string> => (await gateway.rest('/store/orders')).text();
+    // If the response is gzipped, not even its headers have been sent.
+    await expect(read()).rejects.toThrow(/terminated|fetch failed/);
     expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
     expect((await gateway.rest('/store/orders?limit=1')).status).toBe(200);
   });

@@ -16,3 +16,12 @@ export const GRAPHIQL_FILES = [
   '/assets/graphiql-page.css',
   '/assets/graphiql-page.js',
 ];
+
+const PREFIX = 'http://gateway.example/prefix';
+
+/**
+ * Resolves a reference as a client behind a proxy with a path prefix does. Returns the path below the prefix; the whole
+ * URL if the reference leaves the prefix.
+ */
+export const resolveFrom = (path: string, reference: string): string =>
+  new URL(reference, PREFIX + path).href.replace(PREFIX, '');

@@ -5,6 +5,7 @@ import { trace } from '@opentelemetry/api';
 
 import type { Config } from '../config/config.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
+import { rootFrom } from './route.ts';
 
 export const MAX_HEADERS = 1000;
 
@@ -28,10 +29,12 @@ export function requestIdOf({ 'x-request-id': id, traceparent }: IncomingHttpHea
   return traceId ?? trace.getActiveSpan()?.spanContext().traceId ?? randomUUID();
 }
 
-interface RequestTarget {
+export interface RequestTarget {
   readonly path: string;
   /** Includes the question mark; empty if the request has no query. */
   readonly search: string;
+  /** The gateway's root, relative to the target. */
+  readonly root: string;
 }
 
 /** Parses a request target. Ignores the origin in an absolute form (RFC 9112 §3.2.2), and a trailing slash. */
@@ -42,6 +45,7 @@ export function targetOf({ url = '/' }: IncomingMessage): RequestTarget {
   return {
     path: (path.endsWith('/') ? path.slice(0, -1) : path) || '/',
     search: queryAt < 0 ? '' : target.slice(queryAt),
+    root: rootFrom(path),
   };
 }
 

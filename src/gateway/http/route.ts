@@ -33,6 +33,12 @@ export interface Route {
   readonly get: (request: RouteRequest) => Promise<RouteResponse>;
 }
 
+/**
+ * Returns the relative reference from a path to the gateway's root. References are relative, because a proxy may serve
+ * the gateway below a prefix that the gateway does not know.
+ */
+export const rootFrom = (path: string): string => '../'.repeat(path.split('/').length - 2) || './';
+
 export const jsonResponse = (value: unknown): RouteResponse => ({
   status: 200,
   body: JSON.stringify(value),

@@ -59,6 +59,7 @@ const renderDocument = (
   }));
   return renderPage(site, {
     path: '/guide',
+    root: '../',
     title,
     main: renderIndexed('Guide', entries, adapt(html, site)),
   });

@@ -45,6 +45,7 @@ ${renderCode('GraphQL', query)}
 export const renderMigrationGuide = (site: Site): Asset =>
   renderPage(site, {
     path: '/docs/moving',
+    root: '../',
     title: 'Moving to GraphQL',
     main: `<h1>Moving to GraphQL</h1>
 <p class="lead">GraphQL returns the same data as the REST routes, with the same ids and error codes.

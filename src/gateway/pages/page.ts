@@ -106,6 +106,8 @@ export const renderIcon = (icon: string): string =>
   icon.replace('<svg', '<svg xmlns="http://www.w3.org/2000/svg" fill="#0b8a78"');
 
 interface HtmlDocument {
+  /** The gateway's root, relative to the page; by default for pages directly below the root. */
+  readonly root?: string;
   /** The page's title, shown before the store's. */
   readonly title?: string;
   readonly body: string;
@@ -117,10 +119,10 @@ interface HtmlDocument {
   readonly policy?: Readonly<Record<string, string>>;
 }
 
-/** Renders an HTML document with a Content-Security-Policy. */
+/** Renders an HTML document with a Content-Security-Policy. Absolute paths in it become relative to the page. */
 export const renderHtml = (
   { store }: Site,
-  { title, body, styles, library, scripts, policy }: HtmlDocument,
+  { root = './', title, body, styles, library, scripts, policy }: HtmlDocument,
 ): Asset => ({
   type: 'text/html; charset=utf-8',
   headers: {
@@ -147,10 +149,11 @@ ${library ? `<script src="${library}"></script>` : ''}
 ${scripts.map((url) => `<script type="module" src="${url}"></script>`).join('\n')}
 </body>
 </html>
-`,
+`.replaceAll(/(?<= (?:href|src|data-path)=")\//g, root),
 });
 
 interface HtmlPage {
+  readonly root?: string;
   /** The path of the page, whose link is marked as current. */
   readonly path: string;
   readonly title?: string;
@@ -164,9 +167,10 @@ interface HtmlPage {
 
 export const renderPage = (
   site: Site,
-  { path, title, main, styles = [], scripts = [], menu }: HtmlPage,
+  { root, path, title, main, styles = [], scripts = [], menu }: HtmlPage,
 ): Asset =>
   renderHtml(site, {
+    ...(root && { root }),
     ...(title && { title }),
     // page.css comes before the page's own styles, which use the properties that it defines.
     styles: ['/assets/page.css', ...styles],

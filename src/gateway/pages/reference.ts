@@ -68,7 +68,7 @@ function renderOperation(operation: RestOperation, { store, config }: Site): str
   return `<section id="${id}" aria-labelledby="${id}-title">
 <h2 id="${id}-title">${escapeHtml(name)} ${badges.filter(Boolean).join(' ')}</h2>
 <p>${renderText(`${description} ${describeLifecycle(operation, config)}`)}
-<a href="${guideOf(operation)}">The query that replaces it</a></p>
+<a href="/${guideOf(operation)}">The query that replaces it</a></p>
 ${renderFields('Parameters', z.object({ ...parameters.path.shape, ...parameters.query.shape }))}
 ${renderForm(operation)}
 <h3>Response</h3>

@@ -94,11 +94,12 @@ export const createOpenApi = (store: Store, config: Config): object => ({
     title: store.title,
     version: API_VERSION,
     description: `The REST routes of the ${store.title.toLowerCase()} gateway. All other operations are in GraphQL, at /graphql.`,
-    contact: { name: 'The operator of this gateway', url: '/' },
+    contact: { name: 'The operator of this gateway' },
     license: { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' },
   },
-  externalDocs: { description: 'This document as a reference page.', url: '/docs' },
-  servers: [{ url: '/' }],
+  externalDocs: { description: 'This document as a reference page.', url: 'docs' },
+  // The folder of this document, which is the gateway's root.
+  servers: [{ url: '.' }],
   tags: [...new Map(store.rest.operations.map(({ tag }) => [tag.name, tag])).values()],
   security: [],
   paths: Object.fromEntries(

@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import type { Context } from '../context.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
 import { positionOf } from '../database/cluster/position.ts';
-import type { Route } from '../http/route.ts';
+import { rootFrom, type Route } from '../http/route.ts';
 import { toDay } from '../kinds/times.ts';
 import type { RestOperation } from '../store.ts';
 
@@ -24,8 +24,8 @@ export function describeLifecycle(
   return `Deprecated since ${toDay(deprecatedSince)}. ${end} on ${toDay(sunset)}.`;
 }
 
-/** Returns the link to the operation's section in the migration guide. */
-export const guideOf = ({ id }: RestOperation): string => `/docs/moving#${id}`;
+/** Returns the link to the operation's section in the migration guide, relative to the gateway's root. */
+export const guideOf = ({ id }: RestOperation): string => `docs/moving#${id}`;
 
 /** Returns the headers Deprecation (RFC 9745 §2), Sunset (RFC 8594 §3) and Link (RFC 8288). */
 export function lifecycleHeaders(
@@ -33,14 +33,14 @@ export function lifecycleHeaders(
   { sunset }: Config,
 ): Readonly<Record<string, string>> {
   const { deprecatedSince } = operation.lifecycle;
-  const links =
-    '</openapi.json>; rel="service-desc"; type="application/json", </docs>; rel="service-doc"; type="text/html"';
+  const root = rootFrom(pathOf(operation));
+  const links = `<${root}openapi.json>; rel="service-desc"; type="application/json", <${root}docs>; rel="service-doc"; type="text/html"`;
   if (!deprecatedSince) return { Link: links };
-  const guide = `<${guideOf(operation)}>`;
+  const guide = `<${root}${guideOf(operation)}>`;
   return {
     Deprecation: `@${deprecatedSince.getTime() / 1000}`,
     Sunset: sunset.toUTCString(),
-    Link: `</graphql>; rel="successor-version", ${guide}; rel="deprecation"; type="text/html", ${guide}; rel="sunset"; type="text/html", ${links}`,
+    Link: `<${root}graphql>; rel="successor-version", ${guide}; rel="deprecation"; type="text/html", ${guide}; rel="sunset"; type="text/html", ${links}`,
   };
 }
 

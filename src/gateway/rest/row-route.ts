@@ -41,11 +41,16 @@ function writeRow(fields: readonly Field[], row: object): string {
   return `{${members.join(',')}}`;
 }
 
+/** Returns the rule of a field with its description. An enum is a schema of its own, with a description of its own. */
+function describeRule({ description, rule }: Field): Field['rule'] {
+  return rule instanceof z.ZodEnum || !description ? rule : rule.describe(description);
+}
+
 function toResource(fields: readonly Field[], description: string, example: object): Resource {
-  const rules = fields.map(({ name, rule, isNullable }) => [
-    name,
-    isNullable ? rule.optional() : rule,
-  ]);
+  const rules = fields.map((field) => {
+    const rule = describeRule(field);
+    return [field.name, field.isNullable ? rule.optional() : rule];
+  });
   return { rule: z.strictObject(Object.fromEntries(rules)), description, example };
 }
 

@@ -8,10 +8,23 @@ import { GRAPHQL_TYPES, type GraphqlEndpoint } from '../graphql/endpoint.ts';
 import type { limitUnsent, RequestListener, Turns } from '../http/connections.ts';
 import type { createCors } from '../http/cors.ts';
 import { preferredType } from '../http/media-type.ts';
-import { findRejection, ignoreLongLists, requestIdOf, targetOf } from '../http/request.ts';
-import { type createRouter, errorResponse, type Match, type RouteResponse } from '../http/route.ts';
+import {
+  findRejection,
+  ignoreLongLists,
+  requestIdOf,
+  type RequestTarget,
+  targetOf,
+} from '../http/request.ts';
+import {
+  type createRouter,
+  errorResponse,
+  type Match,
+  rootFrom,
+  type RouteResponse,
+} from '../http/route.ts';
 import type { serveAsset } from '../http/static-asset.ts';
 import { beginResponse, writeResponse } from '../http/write-response.ts';
+import type { createNotFound } from '../pages/not-found.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import {
@@ -30,7 +43,7 @@ interface DispatchOptions {
   readonly addCorsHeaders: ReturnType<typeof createCors>;
   readonly graphql: Pick<GraphqlEndpoint, 'respond' | 'reject'>;
   readonly graphiql: Page;
-  readonly notFound: Page;
+  readonly notFound: ReturnType<typeof createNotFound>;
   readonly findRoute: ReturnType<typeof createRouter>;
   readonly unsent: ReturnType<typeof limitUnsent>;
   readonly shutdown: ShutdownState;
@@ -47,21 +60,42 @@ const isGetOrHead = ({ method }: IncomingMessage): boolean => method === 'GET' |
 const PAGE = 'text/html';
 const GRAPHQL_TYPES_WITH_PAGE = [...GRAPHQL_TYPES, PAGE] as const;
 
+// No page is this deep. The references of a "not found" page get longer with the depth of its path.
+const MAX_ROOT_LENGTH = '../'.length * 10;
+
+const prefersPage = (request: IncomingMessage): boolean =>
+  isGetOrHead(request) && preferredType(request.headers, ['application/json', PAGE]) === PAGE;
+
+/**
+ * Returns the redirection of a browser from a path that ends with a slash, against which it would resolve the page's
+ * relative references; undefined if there is none.
+ */
+const redirectionOf = (
+  request: IncomingMessage,
+  { path, search, root }: RequestTarget,
+): RouteResponse | undefined =>
+  root === rootFrom(path) || !prefersPage(request)
+    ? undefined
+    : { status: 308, headers: { Location: root + path.slice(1) + search }, body: '' };
+
 /** Returns the response of the matching route. Without one, browsers get a "not found" page. @throws GatewayError */
 async function callRoute(
   request: IncomingMessage,
-  search: string,
+  target: RequestTarget,
   match: Match | undefined,
-  notFound: Page,
+  notFound: DispatchOptions['notFound'],
 ): Promise<RouteResponse> {
   if (!match) {
-    const type = preferredType(request.headers, ['application/json', PAGE]);
-    if (isGetOrHead(request) && type === PAGE) return notFound(request);
+    const { root } = target;
+    if (prefersPage(request) && root.length <= MAX_ROOT_LENGTH) return notFound(request, root);
     throw new GatewayError('NOT_FOUND');
   }
   if (!isGetOrHead(request)) throw new MethodNotAllowed('GET, HEAD');
   const { route, parameters } = match;
-  return route.get({ parameters, query: new URLSearchParams(search), headers: request.headers });
+  const query = new URLSearchParams(target.search);
+  return (
+    redirectionOf(request, target) ?? route.get({ parameters, query, headers: request.headers })
+  );
 }
 
 /** Returns the path template of a request. The path itself would let callers create any number of label values. */
@@ -102,7 +136,8 @@ export function createDispatch(options: DispatchOptions): RequestListener {
   const dispatch = async (exchange: Exchange): Promise<void> => {
     const { req, res, requestLog } = exchange;
     ignoreLongLists(req.headers);
-    const { path, search } = targetOf(req);
+    const target = targetOf(req);
+    const { path, search } = target;
     const isGraphql = path === GRAPHQL_PATH;
     const match = isGraphql ? undefined : options.findRoute(path);
     const rejection = findRejection(req, config);
@@ -125,12 +160,14 @@ export function createDispatch(options: DispatchOptions): RequestListener {
     if (!isGraphql) {
       const call = async (): Promise<RouteResponse> => {
         if (rejection) throw rejection;
-        return callRoute(req, search, match, notFound);
+        return callRoute(req, target, match, notFound);
       };
       return runFor(requestLog, () => respondWith(exchange, log, call, match?.route.headers));
     }
     if (rejection) return graphql.reject(exchange, rejection, type);
-    if (type === PAGE) return writeResponse(req, res, await graphiql(req));
+    if (type === PAGE) {
+      return writeResponse(req, res, redirectionOf(req, target) ?? (await graphiql(req)));
+    }
     return runFor(requestLog, () => graphql.respond(exchange, search, type));
   };
 

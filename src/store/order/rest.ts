@@ -69,7 +69,7 @@ async function respondWithOrders(
   }
   const { limit = MAX_PAGE, after = BEFORE_ALL } = parse(Query, Object.fromEntries(query));
   const { json, last, more } = await ordersAsJson(db, after, limit);
-  const next = `</store/orders?limit=${limit}&after=${last}>; rel="next"`;
+  const next = `<../store/orders?limit=${limit}&after=${last}>; rel="next"`;
   return { status: 200, headers: more ? { Link: next } : {}, body: json };
 }
 

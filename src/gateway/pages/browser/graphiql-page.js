@@ -4,7 +4,7 @@ import { watchToken } from './token.js';
 
 self.MonacoEnvironment = {
   globalAPI: false,
-  getWorkerUrl: (_module, label) => `/assets/graphiql/${label}.js`,
+  getWorkerUrl: (_module, label) => `assets/graphiql/${label}.js`,
 };
 
 const select = (selector) => document.querySelector(selector);
@@ -87,7 +87,7 @@ async function send({ operationName, ...request }, { headers } = {}) {
   const token = readToken();
   // GraphiQL parses with a delay: right after a tab has opened, the operation's name can be the previous tab's.
   const name = request.query.includes(operationName) ? operationName : undefined;
-  const response = await fetch('/graphql', {
+  const response = await fetch('graphql', {
     method: 'POST',
     headers: {
       'Content-Type': 'application/json',

@@ -49,7 +49,7 @@ function createItem(change) {
 }
 
 async function load() {
-  const response = await fetch('/graphql', {
+  const response = await fetch('graphql', {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ query: list.dataset.query }),

@@ -26,7 +26,7 @@ const readToken = watchToken(() => {
 
 async function load() {
   const token = readToken();
-  const response = await fetch('/metrics', {
+  const response = await fetch('metrics', {
     headers: token ? { Authorization: `Bearer ${token}` } : {},
     cache: 'no-store',
     signal: AbortSignal.timeout(TIMEOUT_MS),

@@ -1,0 +1,87 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+
+import { execute } from '../support/graphiql.ts';
+import { describeInChromium } from '../support/in-chromium.ts';
+import { freePort } from '../support/postgres.ts';
+import { isReady } from '../support/program.ts';
+
+const hasNginx = spawnSync('nginx', ['-v']).status === 0;
+
+describe.skipIf(!hasNginx)('behind a path prefix', () => {
+  // Fails if a page requests anything outside the prefix, or anything that does not exist.
+  describeInChromium((chromium) => {
+    let url: string;
+    let page: Page;
+    let stop: () => Promise<void>;
+
+    beforeAll(async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'store-prefix-'));
+      // Started by root, nginx writes as another user.
+      await chmod(folder, 0o755);
+      const port = await freePort();
+      const paths = ['client_body', 'proxy', 'fastcgi', 'scgi', 'uwsgi'].map(
+        (name) => `${name}_temp_path ${folder}/${name};`,
+      );
+      await writeFile(
+        join(folder, 'nginx.conf'),
+        `pid ${folder}/pid; error_log stderr crit; events {} http { access_log off; ${paths.join(' ')}
+        server { listen 127.0.0.1:${port};
+          location /petstore/ { proxy_pass ${chromium.gateway.url}/; proxy_set_header Host $http_host; } } }`,
+      );
+      const nginx = spawn('nginx', ['-c', join(folder, 'nginx.conf'), '-g', 'daemon off;'], {
+        stdio: 'inherit',
+      });
+      stop = async () => {
+        nginx.kill('SIGQUIT');
+        await once(nginx, 'exit');
+        await rm(folder, { recursive: true, force: true });
+      };
+      url = `http://127.0.0.1:${port}/petstore`;
+      await vi.waitUntil(() => isReady(url), { timeout: 30_000, interval: 50 });
+      page = await chromium.openEmpty(url);
+    });
+    afterAll(() => stop());
+
+    it('each page loads only what is below the prefix, and links to nothing else in the gateway', async () => {
+      const open = ['/'];
+      for (const path of open) {
+        await page.goto(url + path);
+        const links = await page.evaluate<string[]>(
+          '[...document.links].map(({ href }) => href.replace(/[?#].*/, ""))',
+        );
+        const own = links.filter((link) => link.startsWith(new URL(url).origin));
+        expect(own.filter((link) => !link.startsWith(`${url}/`))).toEqual([]);
+        const pages = own.map((link) => link.slice(url.length));
+        open.push(...pages.filter((link) => /^\/[\w/-]*$/.test(link) && !open.includes(link)));
+      }
+      expect(open.length).toBeGreaterThan(15);
+    });
+
+    it('the start page shows its URL and the latest changes', async () => {
+      await page.goto(`${url}/`);
+      await page.locator('#live-state').getByText('Live').waitFor();
+      await page.getByText(`${url}/graphql`, { exact: true }).waitFor();
+      expect(await page.locator('#changes li').count()).toBe(8);
+    });
+
+    it('GraphiQL sends its requests to the gateway', async () => {
+      await page.goto(`${url}/graphql/`);
+      await page.locator('.graphiql-query-editor').getByText('OnePet').waitFor();
+      expect(await execute(page)).toContain('"Biscuit"');
+    });
+
+    it('the REST reference sends a request', async () => {
+      await page.goto(`${url}/docs`);
+      await page.getByRole('button', { name: 'Send the request' }).first().click();
+      await page.getByText('200 OK').waitFor();
+      expect(await page.locator('[role=status] pre').innerText()).toContain('"Biscuit"');
+    });
+  });
+});
