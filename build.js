@@ -23,6 +23,7 @@ function digest() {
   const hash = createHash('sha256');
   for (const file of [
     'build.js',
+    'CHANGELOG.md',
     GUIDE_RENDERER,
     'tsconfig.json',
     INSTALLED,

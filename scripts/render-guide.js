@@ -5,7 +5,7 @@ import escapeHtml from 'escape-html';
 import { parse, print } from 'graphql';
 import { Marked, Renderer } from 'marked';
 
-// The guide's documents in docs/, in reading order.
+// The guide's documents, in reading order.
 const GUIDE = [
   'api',
   'api-reference',
@@ -15,6 +15,8 @@ const GUIDE = [
   'browsers',
   'access',
   'trusted-documents',
+  'upgrading',
+  'changelog',
 ];
 
 // The address in the samples, which the pages' script replaces.
@@ -28,7 +30,8 @@ const TITLES = {
   ts: 'TypeScript',
 };
 
-const read = (name) => readFileSync(`docs/${name}.md`, 'utf8');
+const read = (name) =>
+  readFileSync(name === 'changelog' ? 'CHANGELOG.md' : `docs/${name}.md`, 'utf8');
 
 /** Returns the example files that a document links to. */
 const examplesOf = (markdown) =>
@@ -75,13 +78,13 @@ function renderExamples(files) {
 
 /** Renders a link if readers of the guide can follow it, otherwise only its text. */
 function renderLink({ href, text, tokens }) {
-  const { groups } = /^(?<name>[\w-]+)\.md(?<place>#.+)?$/.exec(href) ?? {};
-  const isServed = groups && GUIDE.includes(groups.name);
+  const { file, place = '' } =
+    /^(?:docs\/|\.\.\/)?(?<file>[\w-]+)\.md(?<place>#.+)?$/.exec(href)?.groups ?? {};
+  const name = file?.toLowerCase();
+  const isServed = GUIDE.includes(name);
   const label =
-    isServed && text === `${groups.name}.md`
-      ? titleOf(read(groups.name))
-      : this.parser.parseInline(tokens);
-  if (isServed) return `<a href="/guide/${groups.name}${groups.place ?? ''}">${label}</a>`;
+    isServed && text.endsWith(`${file}.md`) ? titleOf(read(name)) : this.parser.parseInline(tokens);
+  if (isServed) return `<a href="/guide/${name}${place}">${label}</a>`;
   if (href === '../schema.graphql') return `<a href="/schema">${label}</a>`;
   if (/^examples\/.+\.\w+$/.test(href)) return `<a href="#${toId(href)}">${label}</a>`;
   return /^(?:#|https:)/.test(href) ? `<a href="${escapeHtml(href)}">${label}</a>` : label;

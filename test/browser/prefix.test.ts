@@ -59,7 +59,9 @@ describe.skipIf(!hasNginx)('behind a path prefix', () => {
         const own = links.filter((link) => link.startsWith(new URL(url).origin));
         expect(own.filter((link) => !link.startsWith(`${url}/`))).toEqual([]);
         const pages = own.map((link) => link.slice(url.length));
-        open.push(...pages.filter((link) => /^\/[\w/-]*$/.test(link) && !open.includes(link)));
+        // For a document that names no icon, such as a REST response, browsers request /favicon.ico.
+        const isPage = (link: string): boolean => /^\/[\w/-]*$/.test(link) && !/\d/.test(link);
+        open.push(...pages.filter((link) => isPage(link) && !open.includes(link)));
       }
       expect(open.length).toBeGreaterThan(15);
     });
@@ -67,7 +69,7 @@ describe.skipIf(!hasNginx)('behind a path prefix', () => {
     it('the start page shows its URL and the latest changes', async () => {
       await page.goto(`${url}/`);
       await page.locator('#live-state').getByText('Live').waitFor();
-      await page.getByText(`${url}/graphql`, { exact: true }).waitFor();
+      await page.getByText(`${url}/graphql`, { exact: true }).first().waitFor();
       expect(await page.locator('#changes li').count()).toBe(8);
     });
 
@@ -80,8 +82,9 @@ describe.skipIf(!hasNginx)('behind a path prefix', () => {
     it('the REST reference sends a request', async () => {
       await page.goto(`${url}/docs`);
       await page.getByRole('button', { name: 'Send the request' }).first().click();
-      await page.getByText('200 OK').waitFor();
-      expect(await page.locator('[role=status] pre').innerText()).toContain('"Biscuit"');
+      await expect
+        .poll(() => page.locator('[role=status] pre').first().innerText())
+        .toMatch(/^200 [^]*"Biscuit"/);
     });
   });
 });

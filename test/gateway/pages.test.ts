@@ -36,6 +36,8 @@ const GUIDE = [
   'browsers',
   'access',
   'trusted-documents',
+  'upgrading',
+  'changelog',
 ].map((name) => `/guide/${name}`);
 const PAGES = ['/', '/guide', ...GUIDE, '/schema', '/docs', '/docs/moving', '/status', '/graphql'];
 const read = async (path: string): Promise<Response> => gateway.rest(path, { headers: BROWSER });
@@ -241,7 +243,9 @@ describe('the guide', () => {
 
   it('contains the code samples of its documents, and a link to run each GraphQL sample', async () => {
     for (const path of GUIDE) {
-      const markdown = readFileSync(`docs/${path.slice('/guide/'.length)}.md`, 'utf8');
+      const name = path.slice('/guide/'.length);
+      const file = name === 'changelog' ? 'CHANGELOG.md' : `docs/${name}.md`;
+      const markdown = readFileSync(file, 'utf8');
       const html = await readText(path);
       const shown = [...html.matchAll(/<pre[^>]*>(.*?)<\/pre>/gs)].map(([, code = '']) =>
         textOf(code),
