@@ -3,7 +3,13 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { readExamples } from '../../src/gateway/pages/files.ts';
 import { petStore } from '../../src/store/index.ts';
-import { execute, isResult, openExample, toggleExamples } from '../support/graphiql.ts';
+import {
+  execute,
+  executeButton,
+  isResult,
+  openExample,
+  toggleExamples,
+} from '../support/graphiql.ts';
 import {
   describeInChromium,
   expectAccessible,
@@ -119,8 +125,14 @@ describeInChromium((chromium) => {
       const names = (await types.allTextContents()).slice(3);
       expect(names).toEqual(names.toSorted());
       await expectAccessible(page);
-      await page.getByRole('button', { name: 'Hide Documentation Explorer' }).click();
-      await expectShown(page.locator('.graphiql-response'));
+    });
+
+    it('closes the documentation when an example opens, and shows no result for a subscription', async () => {
+      await openExample(page, 'Orders as they arrive');
+      await page.getByRole('button', { name: 'Show Documentation Explorer' }).waitFor();
+      await executeButton(page).click();
+      await page.getByText('Waiting for events').waitFor();
+      expect(await page.locator('.graphiql-response .view-lines').innerText()).toBe('');
     });
   });
 

@@ -21,7 +21,13 @@ describeInChromium((chromium) => {
         page = await chromium.open(path, PHONE);
       });
 
-      it('fits on a phone screen', () => expectFits(page));
+      it('fits on a phone screen, with all links to other pages', async () => {
+        await expectFits(page);
+        const ends = await page.evaluate<number[]>(
+          "[...document.querySelectorAll('.pages a')].map((link) => link.getBoundingClientRect().right)",
+        );
+        expect(Math.max(...ends)).toBeLessThanOrEqual(PHONE.width);
+      });
 
       it.each(SCHEMES)("passes axe's accessibility checks in %s mode", async (scheme) => {
         await page.setViewportSize(DESKTOP);

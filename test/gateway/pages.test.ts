@@ -298,7 +298,7 @@ describe('the migration guide', () => {
   });
 
   it('shows the deprecation and sunset dates', async () => {
-    expect(await readText('/docs/moving')).toContain(
+    expect(textOf(await readText('/docs/moving'))).toContain(
       'Deprecated since 2026-11-01. It may stop working on 2027-12-31.',
     );
   });

@@ -224,10 +224,13 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     expect(await response.json()).toEqual({ data: { sellBook: { scope: 'books:write' } } });
   });
 
-  it('returns the latest changes for the start page, with the ids of the changed rows', async () => {
+  it('returns the latest changes for the start page, with the columns of the changed rows', async () => {
     const { changes } = await data(changesQuery(bookshop));
     expect(changes.nodes).toContainEqual(
-      expect.objectContaining({ type: 'BookChange', after: { id: expect.any(String) } }),
+      expect.objectContaining({
+        type: 'BookChange',
+        BookAfter: expect.objectContaining({ id: expect.any(String), title: expect.any(String) }),
+      }),
     );
   });
 

@@ -7,3 +7,9 @@ export const renderBlock = (title: string, html: string): string =>
 
 export const renderCode = (title: string, code: string): string =>
   renderBlock(title, escapeHtml(code));
+
+/** Renders text that is also in the OpenAPI document. Its only Markdown is inline code. */
+export const renderText = (text: string): string =>
+  escapeHtml(text)
+    .replaceAll(/`([^`]+)`/g, '<code>$1</code>')
+    .replaceAll(/\d{4}-\d\d-\d\d/g, '<time>$&</time>');

@@ -1,3 +1,5 @@
+import { getNamedType, isLeafType, isObjectType } from 'graphql';
+
 import type { Config } from '../config/config.ts';
 import type { Store } from '../store.ts';
 import { renderCode } from './code.ts';
@@ -8,14 +10,29 @@ import type { Site } from './page.ts';
 const canRead = ({ auth, documents }: Config): boolean =>
   (!auth || auth.readIsOpen) && documents !== 'trusted';
 
+type ChangedStore = Pick<Store, 'schema' | 'changedTypes'>;
+
 const MAX_SHOWN = 8;
 
-/** Returns the query for the latest changes, with the ids of their rows. */
-export const changesQuery = ({ changedTypes }: Pick<Store, 'changedTypes'>): string =>
+/** Returns the names of a type's fields that are columns of its table. */
+function columnsOf(type: string, { schema, changedTypes }: ChangedStore): string {
+  const object = schema.getType(type);
+  const fields = isObjectType(object) ? object.getFields() : {};
+  return Object.keys(changedTypes.get(type)?.columns ?? {})
+    .filter((name) => fields[name] && isLeafType(getNamedType(fields[name].type)))
+    .join(' ');
+}
+
+/** Returns the query for the latest changes, with their rows. */
+export const changesQuery = (store: ChangedStore): string =>
   `{ changes(last: ${MAX_SHOWN}) { nodes { type: __typename cursor kind changedAt ${[
-    ...changedTypes.keys(),
+    ...store.changedTypes.keys(),
   ]
-    .map((type) => `... on ${type}Change { before { id } after { id } }`)
+    .map((type) => {
+      const row = `{ id ${columnsOf(type, store)} }`;
+      // Without aliases, fields of the same name but different types would conflict.
+      return `... on ${type}Change { ${type}Before: before ${row} ${type}After: after ${row} }`;
+    })
     .join(' ')} } } }`;
 
 /** Returns the scripts of the start page's section with the latest changes. */

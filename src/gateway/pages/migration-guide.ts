@@ -4,12 +4,12 @@ import type { Config } from '../config/config.ts';
 import type { Asset } from '../http/static-asset.ts';
 import { describeLifecycle } from '../rest/rest-operation.ts';
 import type { RestOperation } from '../store.ts';
-import { renderCode } from './code.ts';
+import { renderCode, renderText } from './code.ts';
 import { linkToGraphiql } from './graphiql-link.ts';
 import { renderPage, type Site } from './page.ts';
 
 function status(operation: RestOperation, config: Config): string {
-  const life = escapeHtml(describeLifecycle(operation, config));
+  const life = renderText(describeLifecycle(operation, config));
   return operation.lifecycle.deprecatedSince ? `<strong>${life}</strong>` : life;
 }
 

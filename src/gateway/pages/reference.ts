@@ -7,12 +7,8 @@ import { errorsOf } from '../rest/responses.ts';
 import { describeLifecycle, guideOf, lifecycleHeaders, pathOf } from '../rest/rest-operation.ts';
 import { EXAMPLE_ERROR, resourcesOf, TO_OPENAPI } from '../rest/schemas.ts';
 import type { RestOperation } from '../store.ts';
-import { renderCode } from './code.ts';
+import { renderCode, renderText } from './code.ts';
 import { renderPage, renderTokenField, type Site } from './page.ts';
-
-/** Renders text that is also in the OpenAPI document. Its only Markdown is inline code. */
-const renderText = (text: string): string =>
-  escapeHtml(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 
 const renderTable = (title: string, heads: readonly string[], rows: readonly string[]): string =>
   `<div class="table" tabindex="0" role="group" aria-label="${title}"><table>

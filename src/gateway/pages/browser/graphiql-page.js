@@ -52,8 +52,12 @@ const editorOf = (name) =>
     .getEditors()
     .find((editor) => editor.getModel()?.uri.path.endsWith(name));
 
+// In such a window, the panel of the sidebar's pressed button covers the editor.
+const narrow = matchMedia('(max-width: 48rem)');
+
 /** Shows a request in the tab that already contains it, otherwise in a new tab. */
 function openTab({ query, variables }) {
+  if (narrow.matches) root.querySelector('.graphiql-sidebar [aria-label^="Hide"]')?.click();
   const index = tabs.findIndex((tab) => tab.query === query && (tab.variables ?? '') === variables);
   if (index >= 0) {
     root.querySelectorAll('.graphiql-tab-button')[index].click();
@@ -82,6 +86,10 @@ function sortTypes(result) {
   return result;
 }
 
+/** Leaves the response pane empty: the events of a subscription have a list of their own. */
+// oxlint-disable-next-line require-yield
+async function* noResults() {}
+
 /** Sends GraphiQL's requests, with the token. */
 async function send({ operationName, ...request }, { headers } = {}) {
   const token = readToken();
@@ -100,7 +108,7 @@ async function send({ operationName, ...request }, { headers } = {}) {
   if (!response.headers.get('Content-Type')?.startsWith('text/event-stream'))
     return sortTypes(await response.json());
   void follow(response, name ?? 'Subscription');
-  return { events: 'Events are listed below, newest first.' };
+  return noResults();
 }
 
 /**

@@ -29,12 +29,22 @@ function toTime(changedAt) {
 
 const KINDS = { CREATED: 'was created', UPDATED: 'has changed', DELETED: 'was deleted' };
 
-/** Describes a change: `Order 43 was created`. For types from later releases, the query does not select ids. */
-function toWords({ type, kind, before, after }) {
-  const name = type
-    .replace(/Change$/, '')
-    .replaceAll(/(?<!^)[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-  return [name, (after ?? before)?.id, KINDS[kind] ?? 'has changed'].filter(Boolean).join(' ');
+/** Splits a name in camel case into words. */
+const split = (name) => name.replaceAll(/(?<!^)[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
+/**
+ * Describes a change: `Order 43 was created`, `Pet 7: status SOLD`. For types from later releases, the query does not
+ * select the row.
+ */
+function toWords({ type, kind, ...rows }) {
+  const name = type.replace(/Change$/, '');
+  const [before, after] = [rows[`${name}Before`], rows[`${name}After`]];
+  const changes = Object.keys((before && after) ?? {})
+    .filter((field) => before[field] !== after[field])
+    .map((field) => `${split(field)} ${after[field] ?? 'removed'}`);
+  const object = [split(name), (after ?? before)?.id].filter(Boolean).join(' ');
+  if (changes.length > 0) return `${object}: ${changes.join(', ')}`;
+  return `${object} ${KINDS[kind] ?? 'has changed'}`;
 }
 
 function createItem(change) {

@@ -23,9 +23,6 @@ function addCopyButton(block) {
 
 for (const code of document.querySelectorAll('.code pre:not(:has(a))')) highlight(code);
 
-// On a phone, the page links scroll sideways.
-document.querySelector('.pages [aria-current]')?.scrollIntoView({ block: 'nearest' });
-
 // Browsers provide the clipboard only on https:// and on localhost.
 if (navigator.clipboard) {
   for (const block of document.querySelectorAll('.code:has(pre)')) addCopyButton(block);

@@ -13,7 +13,7 @@ export function watchToken(onChange = () => {}) {
     const text = field.value.trim().replace(/^Bearer /i, '');
     token = TOKEN.test(text) ? text : undefined;
     field.value = '';
-    field.placeholder = token ? 'Sent with each request' : 'Not a valid token';
+    field.placeholder = token ? 'Sent from now on' : 'Not a valid token';
     onChange();
   });
   return () => token;
