@@ -14,6 +14,9 @@ import { isReady } from '../support/program.ts';
 
 const hasNginx = spawnSync('nginx', ['-v']).status === 0;
 
+// Not a REST response: it names no icon, so that browsers request /favicon.ico outside the prefix.
+const isPage = (link: string): boolean => /^\/(?!pets|store)[\w/-]*$/.test(link);
+
 describe.skipIf(!hasNginx)('behind a path prefix', () => {
   // Fails if a page requests anything outside the prefix, or anything that does not exist.
   describeInChromium((chromium) => {
@@ -59,8 +62,6 @@ describe.skipIf(!hasNginx)('behind a path prefix', () => {
         const own = links.filter((link) => link.startsWith(new URL(url).origin));
         expect(own.filter((link) => !link.startsWith(`${url}/`))).toEqual([]);
         const pages = own.map((link) => link.slice(url.length));
-        // For a document that names no icon, such as a REST response, browsers request /favicon.ico.
-        const isPage = (link: string): boolean => /^\/(?!pets|store)[\w/-]*$/.test(link);
         open.push(...pages.filter((link) => isPage(link) && !open.includes(link)));
       }
       expect(open.length).toBeGreaterThan(15);
