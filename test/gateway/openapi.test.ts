@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { readConfig } from '../../src/gateway/config/config.ts';
 import { VERSION } from '../../src/gateway/config/version.ts';
+import { resolveFrom } from '../support/browsing.ts';
 import { type OpenApi, openApiOf, plant } from '../support/documented.ts';
 import { gateway, useGateway } from '../support/gateway.ts';
 import { lintOpenApi } from '../support/lint-openapi.ts';
@@ -19,6 +20,26 @@ describe('the OpenAPI document', () => {
   it('is OpenAPI 3.0.3, and contains the version of the API, not of the release', async () => {
     expect(await readDocument()).toMatchObject({ openapi: '3.0.3', info: { version: '1.0.0' } });
     expect(await (await gateway.rest('/openapi.json')).text()).not.toContain(VERSION);
+  });
+
+  it('names as the server the folder that it is in, also behind a path prefix', async () => {
+    const text = await (await gateway.rest('/openapi.json')).text();
+    const { servers } = JSON.parse(text) as { servers: { url: string }[] };
+    expect(servers.map(({ url }) => resolveFrom('/openapi.json', url))).toEqual(['/']);
+  });
+
+  it('has no relative contact URL, for which OpenAPI Generator rejects a document', async () => {
+    expect(await readDocument()).toHaveProperty('info.contact', { name: expect.any(String) });
+  });
+
+  it('describes each property of an object that a route returns, or refers to its schema', async () => {
+    const { components } = await readDocument();
+    for (const name of ['Pet', 'Order', 'Error']) {
+      const schema = components['schemas']?.[name] as { properties: Record<string, object> };
+      for (const property of Object.values(schema.properties)) {
+        expect('description' in property || '$ref' in property).toBe(true);
+      }
+    }
   });
 
   it('equals the document that the tests check responses against', async () => {
