@@ -5,7 +5,6 @@ import { trace } from '@opentelemetry/api';
 
 import type { Config } from '../config/config.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
-import { rootFrom } from './route.ts';
 
 export const MAX_HEADERS = 1000;
 
@@ -33,8 +32,8 @@ export interface RequestTarget {
   readonly path: string;
   /** Includes the question mark; empty if the request has no query. */
   readonly search: string;
-  /** The gateway's root, relative to the target. */
-  readonly root: string;
+  /** The path as sent, possibly with a slash at the end. */
+  readonly sentPath: string;
 }
 
 /** Parses a request target. Ignores the origin in an absolute form (RFC 9112 §3.2.2), and a trailing slash. */
@@ -45,7 +44,7 @@ export function targetOf({ url = '/' }: IncomingMessage): RequestTarget {
   return {
     path: (path.endsWith('/') ? path.slice(0, -1) : path) || '/',
     search: queryAt < 0 ? '' : target.slice(queryAt),
-    root: rootFrom(path),
+    sentPath: path,
   };
 }
 

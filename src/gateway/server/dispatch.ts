@@ -72,11 +72,11 @@ const prefersPage = (request: IncomingMessage): boolean =>
  */
 const redirectionOf = (
   request: IncomingMessage,
-  { path, search, root }: RequestTarget,
+  { path, sentPath, search }: RequestTarget,
 ): RouteResponse | undefined =>
-  root === rootFrom(path) || !prefersPage(request)
+  sentPath === path || !prefersPage(request)
     ? undefined
-    : { status: 308, headers: { Location: root + path.slice(1) + search }, body: '' };
+    : { status: 308, headers: { Location: rootFrom(sentPath) + path.slice(1) + search }, body: '' };
 
 /** Returns the response of the matching route. Without one, browsers get a "not found" page. @throws GatewayError */
 async function callRoute(
@@ -86,7 +86,7 @@ async function callRoute(
   notFound: DispatchOptions['notFound'],
 ): Promise<RouteResponse> {
   if (!match) {
-    const { root } = target;
+    const root = rootFrom(target.sentPath);
     if (prefersPage(request) && root.length <= MAX_ROOT_LENGTH) return notFound(request, root);
     throw new GatewayError('NOT_FOUND');
   }

@@ -33,7 +33,7 @@ const KINDS = { CREATED: 'was created', UPDATED: 'has changed', DELETED: 'was de
 const split = (name) => name.replaceAll(/(?<!^)[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
 /**
- * Describes a change: `Order 43 was created`, `Pet 7: status SOLD`. For types from later releases, the query does not
+ * Describes a change: `Order 43 was created`, `Book 7: price 12`. For types from later releases, the query does not
  * select the row.
  */
 function toWords({ type, kind, ...rows }) {
