@@ -25,6 +25,11 @@ BEGIN
                 TRUNCATE %1$I.%5$I;
                 RETURN NULL;
             END IF;
+            -- Not a condition of the trigger, which would keep the column's type from being changed.
+            IF TG_OP OPERATOR(pg_catalog.=) 'UPDATE' AND
+               ROW(OLD.%3$I, OLD.%4$I)::text OPERATOR(pg_catalog.=) ROW(NEW.%3$I, NEW.%4$I)::text THEN
+                RETURN NULL;
+            END IF;
             IF TG_OP OPERATOR(pg_catalog.<>) 'INSERT' THEN
                 DELETE FROM %1$I.%5$I WHERE "id" OPERATOR(pg_catalog.=) OLD.%3$I;
             END IF;
@@ -37,7 +42,7 @@ BEGIN
         END
         $function$;
         REVOKE EXECUTE ON FUNCTION %7$I() FROM PUBLIC;
-        CREATE OR REPLACE TRIGGER %7$I AFTER INSERT OR DELETE OR UPDATE OF %3$I, %4$I ON %2$I
+        CREATE OR REPLACE TRIGGER %7$I AFTER INSERT OR DELETE OR UPDATE ON %2$I
         FOR EACH ROW EXECUTE FUNCTION %7$I();
         CREATE OR REPLACE TRIGGER %8$I AFTER TRUNCATE ON %2$I
         FOR EACH STATEMENT EXECUTE FUNCTION %7$I();
