@@ -25,6 +25,9 @@ beforeAll(async () => {
     description: '\u0001'.repeat(2000),
   }));
   await insertRows(gateway.db, 'categories', rows);
+  await insertRows(gateway.db, 'pets', [{ id: 1, name: 'Rex', category_id: 1 }]);
+  const orders = Array.from({ length: 500 }, () => ({ pet_id: 1, quantity: 1 }));
+  await insertRows(gateway.db, 'orders', orders);
 });
 afterAll(() => gateway.close());
 
@@ -179,19 +182,23 @@ describe('responses to slow clients', () => {
   });
 });
 
-describe('a client that never reads the responses to 60,000 requests', () => {
+describe('a client that never reads the responses to its pipelined requests', () => {
+  // With a long alias, the kernel buffers fewer responses.
+  const QUERY = `/graphql?query={${'a'.repeat(3000)}:__typename}`;
+
   it.each([
-    ['GET', 'text/event-stream', '/graphql?query={__typename}'],
-    ['GET', 'application/json', '/graphql?query={__typename}'],
-    ['GET', '*/*', '/store/orders'],
-    ['DELETE', '*/*', '/pets/1'],
-  ])('leaves the gateway serving others: %s, Accept: %s, %s', async (method, accept, path) => {
+    ['an event stream', 'text/event-stream', QUERY],
+    ['JSON', 'application/json', QUERY],
+    ['the orders', '*/*', '/store/orders'],
+    ['a page', 'text/html', '/'],
+  ])('leaves the gateway serving others: %s', async (_what, accept, path) => {
     // Timers such as heartbeats are due at once, however long they would wait.
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     onTestFinished(() => void vi.useRealTimers());
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1').pause();
-    const request = `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nAccept: ${accept}\r\n\r\n`;
-    socket.write(request.repeat(60_000));
+    socket.write(
+      `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAccept: ${accept}\r\n\r\n`.repeat(6000),
+    );
     let last = -1;
     for (let count = 0; count !== last; count = await countCompleted()) {
       last = count;
