@@ -10,6 +10,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'build-'));
   for (const name of [
     'build.js',
+    'CHANGELOG.md',
     'package.json',
     'tsconfig.json',
     'docs',
