@@ -93,8 +93,10 @@ export function createLog(level: string, isProduction = false): Log {
       : pino({ ...options, timestamp: pino.stdTimeFunctions.isoTime }, output);
   output.removeAllListeners('drain').on('drain', () => {
     if (lost === 0) return;
-    log.warn(`The log could not be written for a while. Lines lost: ${lost}.`);
-    lost = 0;
+    const count = lost;
+    log.warn(`The log could not be written for a while. Lines lost: ${count}.`);
+    // If the warning itself was dropped, it is repeated later: `drain` can be emitted before the lines are written.
+    lost = lost === count ? 0 : count;
   });
   return log;
 }
