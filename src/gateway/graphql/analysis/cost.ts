@@ -25,6 +25,7 @@ import {
   costOfArguments,
   type Estimate,
   excessIn,
+  excessOf,
   fieldOf,
   isIndexed,
   multiplyEstimate,
@@ -225,7 +226,7 @@ function toKey(name: string, value: unknown): unknown {
   if (name === '') return value;
   if (Array.isArray(value)) return `list of ${value.length} ${JSON.stringify(excessIn(value))}`;
   if (typeof value === 'string') {
-    return `${isIndexed(value) ? 'text' : 'short text'} ${excessIn({ value })['value'] ?? 0}`;
+    return `${isIndexed(value) ? 'text' : 'short text'} ${excessOf(value)}`;
   }
   // JSON would turn 1e400 into null.
   return typeof value === 'number' ? String(value) : value;

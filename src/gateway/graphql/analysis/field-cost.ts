@@ -109,13 +109,17 @@ function costOfValue(type: GraphQLInputType, value: unknown): number {
 // Writing an indexed string takes time in proportion to its bytes, but up to this size hardly more than the row.
 const FREE_BYTES = 64;
 
-/** Returns by how many bytes the strings in an object, or in a list of objects, exceed FREE_BYTES, for each field. */
+/** Returns by how many bytes a string exceeds FREE_BYTES; 0 for any other value. */
+export const excessOf = (value: unknown): number =>
+  typeof value === 'string' ? Math.max(0, Buffer.byteLength(value) - FREE_BYTES) : 0;
+
+/** Returns the excess of the strings in an object, or in a list of objects, for each field. */
 export function excessIn(value: unknown): Record<string, number> {
   // No prototype, because callers choose the names.
   const excess: Record<string, number> = Object.create(null);
   for (const line of Array.isArray(value) ? value : [value]) {
     for (const [name, text] of Object.entries(isObject(line) ? line : {})) {
-      const bytes = typeof text === 'string' ? Buffer.byteLength(text) - FREE_BYTES : 0;
+      const bytes = excessOf(text);
       if (bytes > 0) excess[name] = (excess[name] ?? 0) + bytes;
     }
   }
