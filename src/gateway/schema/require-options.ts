@@ -1,10 +1,6 @@
-import {
-  type GraphQLField,
-  type GraphQLSchema,
-  isInputObjectType,
-  isInterfaceType,
-  isObjectType,
-} from 'graphql';
+import { type GraphQLSchema, isInputObjectType, isInterfaceType, isObjectType } from 'graphql';
+
+import { fieldsIn } from './list-sizes.ts';
 
 // The options that Pothos and the builder's plugins read. A plugin that the builder does not use adds its options to the
 // types of TypeScript too, as soon as a file imports it.
@@ -34,24 +30,19 @@ function requireKnown(place: string, defined: Defined, known: readonly string[])
   );
 }
 
-function requireField(place: string, field: GraphQLField<unknown, unknown>): void {
-  requireKnown(place, field, FIELD);
-  for (const arg of field.args) requireKnown(`${place}(${arg.name}:)`, arg, INPUT);
-}
-
 /** @throws Error if an option would be ignored, or if a mutation lacks one that it needs */
 export function requireOptions(schema: GraphQLSchema): void {
   for (const type of Object.values(schema.getTypeMap())) {
-    if (isObjectType(type) || isInterfaceType(type)) {
-      requireKnown(type.name, type, TYPE);
-      for (const field of Object.values(type.getFields())) {
-        requireField(`${type.name}.${field.name}`, field);
-      }
-    } else if (isInputObjectType(type)) {
-      for (const field of Object.values(type.getFields())) {
-        requireKnown(`${type.name}.${field.name}`, field, INPUT);
-      }
+    if (isObjectType(type) || isInterfaceType(type)) requireKnown(type.name, type, TYPE);
+    if (!isInputObjectType(type)) continue;
+    for (const field of Object.values(type.getFields())) {
+      requireKnown(`${type.name}.${field.name}`, field, INPUT);
     }
+  }
+  for (const { type, field } of fieldsIn(schema)) {
+    const place = `${type.name}.${field.name}`;
+    requireKnown(place, field, FIELD);
+    for (const arg of field.args) requireKnown(`${place}(${arg.name}:)`, arg, INPUT);
   }
   for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {
     const given = Object.entries(optionsOf(field)).flatMap(([name, value]) => (value ? name : []));
