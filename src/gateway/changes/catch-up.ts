@@ -32,7 +32,8 @@ interface Request {
   readonly callerKey: string;
 }
 
-interface Source {
+/** The change log, and the reader of its end. */
+export interface ChangeSource {
   readonly db: Database;
   readonly known: Known;
   readonly reader: ChangeLogReader;
@@ -44,7 +45,7 @@ interface Source {
  * @throws GatewayError with CURSOR_EXPIRED
  */
 async function readPage(
-  { db, known, reader }: Source,
+  { db, known, reader }: ChangeSource,
   { types, filter }: Request,
   after: Position,
 ) {
@@ -70,7 +71,7 @@ async function readPage(
  * Creates the function that reads old changes: one page at a time per caller, across all of its subscriptions. Nothing
  * is read for a subscription that ended while it waited.
  */
-export function createCatchUp(source: Source) {
+export function createCatchUp(source: ChangeSource) {
   const limitAll = pLimit(MAX_CATCHING_UP);
   const limits = new LRUCache<string, LimitFunction>({ max: MAX_CALLERS });
   return (request: Request, follower: Follower) => {

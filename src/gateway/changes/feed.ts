@@ -3,12 +3,11 @@ import { type Push, Repeater } from '@repeaterjs/repeater';
 import type { Database } from '../database/database.ts';
 import type { DataSource } from '../tables/loaders.ts';
 import type { Log } from '../telemetry/log.ts';
-import { createCatchUp } from './catch-up.ts';
+import { type ChangeSource, createCatchUp } from './catch-up.ts';
 import { type Follower, type Observe, ChangeLogReader } from './change-log-reader.ts';
 import {
   type Change,
   isAfter,
-  type Known,
   knownOf,
   readLastPosition,
   requireKept,
@@ -43,10 +42,7 @@ export interface ChangeFeed {
 }
 
 /** The sources of a subscription: recent changes from memory, older changes from the change log. */
-interface Source {
-  readonly db: Database;
-  readonly known: Known;
-  readonly reader: ChangeLogReader;
+interface Source extends ChangeSource {
   readonly catchUp: ReturnType<typeof createCatchUp>;
 }
 
