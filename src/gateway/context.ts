@@ -31,7 +31,7 @@ export interface CallContext extends Pick<Context, 'changes'>, Pick<Exchange, 'r
   /** The database that loaders read: the primary or a replica (graphql/execution/read-from-replicas.ts). */
   source: DataSource;
   /** Limits how many statements for lists the operation runs at the same time; created by its first list. */
-  limit?: LimitFunction;
+  limit: LimitFunction | undefined;
   readonly caller: Caller;
   /** The performance.now() at which the request had been read and its token verified. */
   readonly arrivedAt: number;

@@ -133,7 +133,7 @@ export function createExecutor(
       const params = await readParams();
       const request = REQUESTS[method];
       const arrivedAt = performance.now();
-      // The context has all properties that plugins set, because V8 is slower with objects that grow or are created by
+      // The context has all properties that are set later, because V8 is slower with objects that grow or are created by
       // spread.
       const context: RequestContext & { request: Request } = {
         req,
@@ -141,6 +141,7 @@ export function createExecutor(
         requestLog,
         recipient,
         source,
+        limit: undefined,
         changes,
         arrivedAt,
         caller,
