@@ -51,8 +51,8 @@ function negotiateEncoding(
     typeof body === 'string' || Buffer.isBuffer(body) ? Buffer.byteLength(body) : undefined;
   const isLarge =
     size === undefined || (size >= MIN_COMPRESSED_BYTES && size <= MAX_COMPRESSED_BYTES);
-  const isDecided = String(response.getHeader('Vary')).includes('Accept-Encoding');
-  if (isDecided || !(isLarge || status === 304)) return false;
+  if (!isLarge && status !== 304) return false;
+  if (String(response.getHeader('Vary')).includes('Accept-Encoding')) return false;
   response.appendHeader('Vary', 'Accept-Encoding');
   if (!isLarge || !acceptsGzip(headers)) return false;
   response.setHeader('Content-Encoding', 'gzip');

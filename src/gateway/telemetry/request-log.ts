@@ -56,12 +56,15 @@ export function nameSubject(digest: string): void {
   if (requestLog) requestLog.subject = digest;
 }
 
-/** Adds the time since `start`, of performance.now(), to what the current request has waited for. */
-export function addWait(wait: Wait, start: number): void {
+/** Adds the time since `start`, of performance.now(), to what the current request has waited for, and returns it. */
+export function addWait(wait: Wait, start: number): number {
+  const ms = performance.now() - start;
   const requestLog = requests.getStore();
-  if (!requestLog) return;
-  const waits = (requestLog.waits ??= {});
-  waits[wait] = (waits[wait] ?? 0) + performance.now() - start;
+  if (requestLog) {
+    const waits = (requestLog.waits ??= {});
+    waits[wait] = (waits[wait] ?? 0) + ms;
+  }
+  return ms;
 }
 
 /** Returns what a line of the log says about its request. */
@@ -82,10 +85,9 @@ export async function watchStatement<Result>(
   } catch (error) {
     throw error instanceof Error ? Object.assign(error, { sql }) : error;
   } finally {
-    addWait('sqlMs', start);
-    const ms = performance.now() - start;
-    const requestLog = requests.getStore();
+    const ms = addWait('sqlMs', start);
     if (ms > SLOW_MS) {
+      const requestLog = requests.getStore();
       log.warn({ ...(requestLog && toSource(requestLog)), sql, ms }, 'A statement was slow.');
     }
   }
