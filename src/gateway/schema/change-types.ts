@@ -22,7 +22,7 @@ import { relatedRow } from './rows.ts';
 export const AFTER_COST = 200;
 
 // The size of a change's cursor if its transaction and its id both have 19 digits, and its time has 13 (until 2286).
-const CURSOR_BYTES = 96;
+const CHANGE_CURSOR_BYTES = 96;
 
 function defineChange(builder: Builder) {
   const ChangeKind = builder.enumType('ChangeKind', {
@@ -42,7 +42,7 @@ function defineChange(builder: Builder) {
     fields: (t) => ({
       cursor: t.string({
         description: 'The position of the change in the change log, to pass as `after`.',
-        extensions: { directives: { cost: { weight: '0.1' } }, maxBytes: CURSOR_BYTES },
+        extensions: { directives: { cost: { weight: '0.1' } }, maxBytes: CHANGE_CURSOR_BYTES },
         resolve: cursorOf,
       }),
       kind: t.expose('kind', { type: ChangeKind, description: 'The kind of change.' }),

@@ -36,10 +36,10 @@ export const placeOrders = defineWrite({
  * Takes the units of all lines from the stock and creates an order for each line: all or nothing. Returns the orders
  * with their pets.
  *
- * As in takeUnits, one statement does both. It locks all pets, then all their stock, both in the order of the pets' ids.
- * Concurrent writes do not deadlock (tables/define-write.ts). The ids to lock come from subqueries, which run first (`= any((select …))`); with a join, PostgreSQL
- * could lock the stock of one pet before it locks another pet. `needed` is the number of units that a line and the
- * earlier lines for the same pet need in total.
+ * As in takeUnits, one statement does both. It locks all pets, then all their stock, both in the order of the pets' ids
+ * (tables/define-write.ts). The ids to lock come from subqueries, which run first (`= any((select …))`); with a join,
+ * PostgreSQL could lock the stock of one pet before it locks another pet. `needed` is the number of units that a line and
+ * the earlier lines for the same pet need in total.
  *
  * New ids follow the order of the lines, because `order by` is applied before the id's default.
  *
