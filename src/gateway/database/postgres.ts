@@ -61,7 +61,7 @@ function openServer(url: string, config: Config, log: Log): Servers {
   };
 }
 
-/** Opens the server of DATABASE_URL, or all servers of DATABASE_URL and DATABASE_REPLICA_URLS. */
+/** Opens the server of DATABASE_URL, or all its servers and the replicas. */
 async function openServers(url: string, config: Config, log: Log): Promise<Servers> {
   const primaryUrls = splitHosts(url);
   const replicaUrls = config.replicaUrls.flatMap(splitHosts);

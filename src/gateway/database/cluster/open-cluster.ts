@@ -25,7 +25,7 @@ class Cluster {
   readonly servers: readonly WatchedServer[];
   readonly primary: Primary;
   readonly lag: Lag;
-  /** Undefined without DATABASE_REPLICA_URLS. */
+  /** Undefined if no URL of a replica is set. */
   readonly replicas: Replicas | undefined;
   readonly #primaryUrls: readonly string[];
 
@@ -60,7 +60,7 @@ class Cluster {
   /**
    * Whether new connections to a server's address may lead to another server:
    *
-   *   in DATABASE_REPLICA_URLS only   if it is no longer a replica
+   *   only a replica's                if it is no longer a replica
    *   one of several in DATABASE_URL  no: each is one server
    *   the only one in DATABASE_URL    if it rejects writes, was demoted, or another server was seen there
    */
@@ -98,7 +98,7 @@ class Cluster {
 }
 
 /**
- * Opens the servers of DATABASE_URL, one of which accepts writes, and the replicas of DATABASE_REPLICA_URLS.
+ * Opens the servers of DATABASE_URL, one of which accepts writes, and the replicas.
  * @throws ConfigError
  */
 export async function openCluster(
