@@ -39,14 +39,13 @@ function requireSupported(models) {
 }
 
 /** Describes a column of a table. */
-function toColumn(table, { id, indexed, references }, field) {
+function toColumn(table, { indexed, references }, field) {
   const { name, type, nativeType, default: initial } = field;
   const [native, [length] = []] = nativeType ?? [];
   const column = field.dbName ?? name;
   return {
     column: `${table}.${column}`,
     ownColumn: column,
-    rowId: `${table}.${id}`,
     type: native === 'Date' ? 'Date' : type,
     description: field.documentation ?? null,
     isNullable: !field.isRequired,
@@ -69,12 +68,7 @@ function toTable({ name: type, dbName, documentation, fields, uniqueFields }, { 
     fields.flatMap(({ relationFromFields: from }) => (from?.length === 1 ? from : [])),
   );
   const own = indexes.filter(({ model, algorithm }) => model === type && algorithm !== 'Gin');
-  const id = columns.find(({ isId }) => isId);
-  const known = {
-    id: id && (id.dbName ?? id.name),
-    indexed: new Set(own.map((index) => index.fields[0].name)),
-    references,
-  };
+  const known = { indexed: new Set(own.map((index) => index.fields[0].name)), references };
   const keepsRow = (field) =>
     field.type === type && ['NoAction', 'Restrict'].includes(field.relationOnDelete);
   const users = models.filter((model) => model.fields.some(keepsRow));
@@ -82,7 +76,7 @@ function toTable({ name: type, dbName, documentation, fields, uniqueFields }, { 
     type,
     name,
     description: documentation ?? null,
-    id: id?.name ?? null,
+    id: columns.find(({ isId }) => isId)?.name ?? null,
     usedBy: users.map((user) => user.dbName ?? user.name),
     // Fields that no two rows can have in common, from @@unique.
     uniques: uniqueFields.filter(({ length }) => length > 1),

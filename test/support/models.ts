@@ -38,7 +38,6 @@ export const modelOf = (
           isIndexed: true,
           isUnique: column.isUnique ?? false,
           isReference: false,
-          rowId: `${name}.id`,
           hasDefault: column.name === 'id',
           default: null,
         },

@@ -12,8 +12,6 @@ interface Column {
   /** The name of the column, qualified with the table's name, and unqualified. */
   readonly column: string;
   readonly ownColumn: string;
-  /** The id column of the table, qualified with the table's name. */
-  readonly rowId: string;
   readonly type: string;
   readonly description: string | null;
   readonly isNullable: boolean;
@@ -56,6 +54,8 @@ type RowOf<Of> = Of extends { readonly Shape: infer Row extends object } ? Row :
 
 export interface Field<Value = unknown> extends Column {
   readonly name: string;
+  /** The id column of the table, qualified with the table's name. */
+  readonly rowId: string;
   readonly kind: Kind<Value>;
   /** The default as text, for rows that were recorded in the change log before the column existed. */
   readonly initial: string | null;
@@ -115,7 +115,7 @@ function parseText({ column, kind, isNullable }: Field, text: string | null): un
   throw new Error(`A recorded row has no valid ${column}.`);
 }
 
-function fieldsOf({ columns }: Model, enums: Enums): Field[] {
+function fieldsOf({ columns }: Model, rowId: string, enums: Enums): Field[] {
   const kinds: Readonly<Record<string, Kind>> = KINDS;
   return Object.entries(columns).map(([name, column]): Field => {
     const { type, default: initial } = column;
@@ -125,6 +125,7 @@ function fieldsOf({ columns }: Model, enums: Enums): Field[] {
     return {
       ...column,
       name,
+      rowId,
       kind,
       initial: initial === null ? null : String(initial),
       rule: kind.rule(column),
@@ -156,8 +157,8 @@ export const createTables =
     type Row = RowOf<Models[Name]>;
     const { type, name, description, usedBy, uniques, id, columns } = models[model];
     if (id === null) throw new Error(`The primary key of ${name} has several columns.`);
-    const fields = fieldsOf(models[model], enums);
     const idColumn = columns[id]?.ownColumn ?? id;
+    const fields = fieldsOf(models[model], `${name}.${idColumn}`, enums);
     const toRow = (valueOf: (field: Field) => unknown): Row =>
       Object.fromEntries(fields.map((field) => [field.name, valueOf(field)])) as Row;
     const given = (row: object): Field[] =>
