@@ -290,9 +290,8 @@ const LIMITS: Fault[] = [
   {
     name: 'the result of a mutation is not measured',
     file: 'src/gateway/graphql/execution/limit-cost.ts',
-    text: 'if (!isTooLarge(result, estimate, maxResponseBytes)) return result;',
-    replacement:
-      'if (operation.node.operation !== QUERY || !isTooLarge(result, estimate, maxResponseBytes)) return result;',
+    text: 'if (measured) return measured;',
+    replacement: 'if (measured || operation.node.operation !== QUERY) return measured ?? result;',
     test: ['test/store/response-size.test.ts', 'that exceeds the estimate of a mutation'],
   },
   {

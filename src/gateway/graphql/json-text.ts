@@ -5,14 +5,17 @@ export class JsonText {
   // Makes this class assignable to the type of a result's data.
   readonly [field: string]: unknown;
   readonly text: string;
+  readonly #data: unknown;
 
-  constructor(text: string) {
+  /** `data` is what was written, if it is at hand. */
+  constructor(text: string, data?: unknown) {
     this.text = text;
+    this.#data = data;
   }
 
   /** Called by JSON.stringify for a value that contains this object. */
   toJSON(): unknown {
-    return JSON.parse(this.text);
+    return this.#data ?? JSON.parse(this.text);
   }
 }
 

@@ -66,11 +66,25 @@ export function mapResult(
   return result instanceof Promise ? result.then(convert) : convert(result);
 }
 
-/** Whether a result's data is larger than `maxBytes`. If its estimate allows that, measuring stops at `maxBytes`. */
-const isTooLarge = ({ data }: ExecutionResult, { bytes }: Estimate, maxBytes: number): boolean =>
-  bytes > maxBytes || data instanceof JsonText
-    ? isLargerThan(data, maxBytes)
-    : Buffer.byteLength(JSON.stringify(data ?? null)) > maxBytes;
+/**
+ * Returns a result whose data has at most `maxBytes`, or else undefined. If the estimate allows larger data, measuring
+ * stops at `maxBytes`. Otherwise, the data is written, and the response contains what was written.
+ */
+function measure(
+  result: ExecutionResult,
+  { bytes }: Estimate,
+  maxBytes: number,
+): ExecutionResult | undefined {
+  const { data, errors } = result;
+  if (!data) return result;
+  if (bytes > maxBytes || data instanceof JsonText) {
+    return isLargerThan(data, maxBytes) ? undefined : result;
+  }
+  const text = JSON.stringify(data);
+  if (Buffer.byteLength(text) > maxBytes) return undefined;
+  // toClientResult reads the data next to errors.
+  return errors ? result : { ...result, data: new JsonText(text, data) };
+}
 
 /**
  * Replaces a result whose data is too large by an error. Only the data of a query should be: that of a mutation, which
@@ -83,7 +97,8 @@ export const limitResponse =
     mapResult(next(call), (result) => {
       const { operation, estimate } = call;
       const { maxResponseBytes } = limits;
-      if (!isTooLarge(result, estimate, maxResponseBytes)) return result;
+      const measured = measure(result, estimate, maxResponseBytes);
+      if (measured) return measured;
       const error =
         operation.node.operation === QUERY
           ? responseTooLarge(maxResponseBytes)
