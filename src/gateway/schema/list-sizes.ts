@@ -35,8 +35,8 @@ function typesOf(schema: GraphQLSchema, { type }: Output['field']): Set<string> 
 const sizeOf = ({ extensions }: Output['field']) => extensions.directives?.listSize;
 
 /**
- * Requires a maximum size of every list, so that the cost and the size of every response can be estimated. A list has
- * its own size (listOf), or each field that returns its type has a size with the list in `sizedFields`.
+ * Requires a maximum size of every list, so that the cost and the size of every response can be estimated. Either the
+ * list has a size (listOf), or every field that returns its type has one that names the list in `sizedFields`.
  * @throws Error that names a list without a size
  */
 export function requireListSizes(schema: GraphQLSchema): void {

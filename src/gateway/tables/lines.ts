@@ -124,8 +124,8 @@ function updateLines<Row>(table: StoredTable<Row>, lines: readonly UpdateLine<Ro
  * Locks the rows of the lines in the order of their ids (define-write.ts), and returns the ids that exist.
  *
  * The UPDATE is a statement of its own, because its snapshot has to be newer than the locks. With an older snapshot, it
- * would start from an old version of a row and wait for all who follow that version to the newest; one of them may wait
- * for the lock on the newest.
+ * would start from an old version of a row, and wait for every transaction that locks a version from there to the
+ * newest; one of these may itself wait for the lock on the newest.
  */
 async function lockLines<Row>(
   { write }: Session,
@@ -171,7 +171,7 @@ function toLineError(
   const matching = lines.filter(
     (one) => fields.some((field) => isGiven(field, one)) && hasValues(one, fields, values),
   );
-  // If a line leaves out some of the values, another line with the others may be the one.
+  // A line that omits some of the values is the one only if no other line matches.
   const line =
     matching.find((one) => fields.every((field) => isGiven(field, one))) ??
     (matching.length === 1 ? matching[0] : undefined);

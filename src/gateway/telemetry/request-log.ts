@@ -21,7 +21,7 @@ export interface RequestLog {
   isAnonymous?: boolean;
   /** A digest of the token's `sub`, so that the log contains no personal data. */
   subject?: string;
-  /** What the request has waited for, in milliseconds. Waits at the same time each count. */
+  /** What the request has waited for, in milliseconds. Waits that overlap are added up. */
   waits?: Partial<Record<Wait, number>>;
   /** Whether the response is a stream of results. */
   isStream?: boolean;

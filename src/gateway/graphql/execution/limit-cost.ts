@@ -87,8 +87,8 @@ function measure(
 }
 
 /**
- * Replaces a result whose data is too large by an error. Only the data of a query should be: that of a mutation, which
- * has written, can only be larger than its estimate because of a defect.
+ * Replaces a result whose data is too large by an error. Only a query is executed if its data could be too large; any
+ * other data can only be larger than its estimate because of a defect.
  */
 export const limitResponse =
   (limits: Limits): Step =>
