@@ -26,8 +26,8 @@ const retry = new RetryLink({
   },
 });
 
-/** Evicts the lists and objects that writes have made stale. Apollo reloads the lists that are on screen. */
-function forget({ cache }: ApolloClient, results: readonly Result[]): void {
+/** Evicts the lists that writes have made stale. Apollo reloads the lists that are on screen. */
+function forgetLists({ cache }: ApolloClient, results: readonly Result[]): void {
   const keys = Object.keys(cache.extract() as object);
   const evictAll = (): void => {
     for (const name of new Set(results.flatMap(listsToForget))) {
@@ -35,9 +35,6 @@ function forget({ cache }: ApolloClient, results: readonly Result[]): void {
       const isOfType = (key: string): boolean =>
         type === 'Query' ? key === 'ROOT_QUERY' : key.startsWith(`${type}:`);
       for (const id of keys.filter(isOfType)) cache.evict({ id, fieldName });
-    }
-    for (const row of results.flatMap(rowsToForget)) {
-      cache.evict({ id: cache.identify(row) ?? '' });
     }
   };
   cache.batch({ update: evictAll });
@@ -47,15 +44,20 @@ function forget({ cache }: ApolloClient, results: readonly Result[]): void {
 const forgetAfterWrites = new ApolloLink((operation, forward) => {
   const results = forward(operation);
   if (operation.operationType === OperationTypeNode.QUERY) return results;
-  const forgetAll = (written: readonly Result[]): void => forget(operation.client, written);
+  const { cache } = operation.client;
+  const forget = (written: readonly Result[]): void => forgetLists(operation.client, written);
   const onResult =
     operation.operationType === OperationTypeNode.MUTATION
-      ? (result: Result) => forgetAll([result])
-      : collect(forgetAll);
+      ? (result: Result) => forget([result])
+      : collect(forget);
   return results.pipe(
     tap(({ data }) => {
       const written: (Result | null)[] = Object.values(data ?? {});
-      for (const result of written) if (result) onResult(result);
+      for (const result of written) {
+        if (!result) continue;
+        for (const row of rowsToForget(result)) cache.evict({ id: cache.identify(row) ?? '' });
+        if (listsToForget(result).length > 0) onResult(result);
+      }
     }),
   );
 });

@@ -42,11 +42,16 @@ export function createEnvironment(
 }
 
 /**
- * The updater of each mutation; `followChanges` calls it for subscriptions. Marks the whole store as stale after a write that may change lists.
+ * The updater of each mutation. Marks the whole store as stale after a write that may change lists.
  * A page reloads its data in the callback of `useSubscribeToInvalidationState`; other data is reloaded when it is next
  * shown.
  */
 export function forgetAfterWrites(store: RecordSourceSelectorProxy, data: unknown): void {
-  const results: (Result | null)[] = Object.values(data ?? {});
-  if (results.some((result) => result && listsToForget(result).length > 0)) store.invalidateStore();
+  if (changesLists(data)) store.invalidateStore();
 }
+
+/** Whether the data of a mutation or subscription may change lists. */
+export const changesLists = (data: unknown): boolean =>
+  Object.values(data ?? {}).some(
+    (result: Result | null) => result !== null && listsToForget(result).length > 0,
+  );

@@ -14,7 +14,7 @@ import {
 import { collect } from '../lists.ts';
 import { follow, type Follower, type Subscribe } from '../live.ts';
 import type { liveCursorQuery } from './__generated__/liveCursorQuery.graphql.ts';
-import { forgetAfterWrites } from './environment.ts';
+import { changesLists } from './environment.ts';
 
 /** Creates the function for `Network.create` that sends subscriptions through `subscribe`. */
 export const createLiveFunction =
@@ -61,17 +61,15 @@ export const followChanges = <Changed extends OperationType>(
     const last = await fetchQuery<liveCursorQuery>(environment, CURSOR, {}).toPromise();
     const after = last?.changes.pageInfo.endCursor ?? null;
     await readRows();
-    const forget = collect<Changed['response']>((changes) =>
-      commitLocalUpdate(environment, (store) => {
-        for (const change of changes) forgetAfterWrites(store, change);
-      }),
+    const forget = collect(() =>
+      commitLocalUpdate(environment, (store) => store.invalidateStore()),
     );
     const request = requestSubscription<Changed>(environment, {
       subscription,
       variables: { ...variables, after },
       onNext: (data) => {
         if (!data) return;
-        forget(data);
+        if (changesLists(data)) forget(data);
         onChange(data);
       },
       onError: (error) => (isExpired(error) ? again() : onError(error)),
