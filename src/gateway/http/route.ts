@@ -37,7 +37,9 @@ export interface Route {
  * Returns the relative reference from a path to the gateway's root. References are relative, because a proxy may serve
  * the gateway below a prefix that the gateway does not know.
  */
-export const rootFrom = (path: string): string => '../'.repeat(path.split('/').length - 2) || './';
+export const rootFrom = (path: string): string =>
+  // The path of `OPTIONS *` has no slash (RFC 9112 §3.2.4).
+  '../'.repeat(Math.max(path.split('/').length - 2, 0)) || './';
 
 export const jsonResponse = (value: unknown): RouteResponse => ({
   status: 200,
