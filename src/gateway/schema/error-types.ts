@@ -116,7 +116,8 @@ export function defineLine(builder: Builder) {
         t.int({
           nullable: true,
           description:
-            'The zero-based index of the rejected entry in `input`, or null if the mutation does not take a list.',
+            'The zero-based index of the rejected entry in `input`, or null if `input` is not a list or ' +
+            'several entries may be the reason.',
           resolve: (error) =>
             'line' in error && typeof error.line === 'number' ? error.line : null,
         }),

@@ -96,7 +96,7 @@ function createCountCalls(registers: Registry[]) {
   return (
     operations: Iterable<string>,
     headers: IncomingHttpHeaders,
-    { isAnonymous, isDeprecated, cost = 0 }: CallFacts,
+    { isAnonymous, isDeprecated, cost }: CallFacts,
   ): void => {
     const caller = isAnonymous ? ANONYMOUS : labelOf(callerNameOf(headers), isDeprecated);
     const called = operationsOf.get(caller) ?? new Set();
@@ -105,7 +105,7 @@ function createCountCalls(registers: Registry[]) {
       called.add(operation);
       calls.inc({ operation, caller });
     }
-    costs.inc({ caller }, cost);
+    if (cost !== undefined) costs.inc({ caller }, cost);
   };
 }
 
