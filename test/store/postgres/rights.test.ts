@@ -58,3 +58,33 @@ it('a role that reads a table also searches it once a migration has made it sear
   await runSql(url, `drop owned by ${role}; drop role ${role}`);
   await drop();
 });
+
+it('a role that writes rows cannot run its own functions with the rights of the triggers’ owner', async () => {
+  const { url, drop } = await copyOnPostgres();
+  const role = `writer_${new URL(url).pathname.slice(1)}`;
+  await runSql(
+    url,
+    `create role ${role}; create schema own authorization ${role};
+     grant insert, update, delete on all tables in schema public to ${role};
+     grant select on pets, categories to ${role};
+     grant usage on all sequences in schema public to ${role}`,
+  );
+  const own = (name: string): string =>
+    `create function own.${name}(pg_catalog.text) returns pg_catalog.text language plpgsql as $$ begin
+       if current_user <> '${role}' then raise exception 'own.${name} ran as %', current_user; end if;
+       return pg_catalog.lower($1); end $$;`;
+  // A temporary type hides even those of pg_catalog, and so does a schema that precedes it in the search path.
+  await runSql(
+    url,
+    `set role ${role};
+     ${own('text')} ${own('lower')}
+     create domain pg_temp.text as pg_catalog.text check (own.text(value) is not null);
+     create domain pg_temp.json as pg_catalog.json check (own.text(value::pg_catalog.text) is not null);
+     set search_path = own, pg_catalog, public;
+     insert into categories (name) values ('Zoé');
+     update categories set name = 'Zoë' where name = 'Zoé';
+     delete from categories where name = 'Zoë'`,
+  );
+  await runSql(url, `drop owned by ${role}; drop role ${role}`);
+  await drop();
+});

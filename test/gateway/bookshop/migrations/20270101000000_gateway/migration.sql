@@ -149,8 +149,8 @@ $function$;
 -- To compare a text with a search, PostgreSQL would fold it again for each word, which takes up to a hundred times as
 -- long as the comparison. So each text is also stored folded, in a table of its own: a column would be part of each row
 -- in the change log, and adding it would rewrite the table. "lower" adds the letters that "folded" lacks, if LC_CTYPE
--- covers them. Like "record_changes_of", the trigger function runs with the rights of its owner and qualifies every
--- name.
+-- covers them. Like "record_changes_of", the trigger function runs with the rights of its owner, so a role that writes rows
+-- must not choose what a name means, not even in "folded": the function has a search path of its own.
 CREATE OR REPLACE FUNCTION make_searchable("table" text, "id" text, "column" text) RETURNS void LANGUAGE plpgsql AS $do$
 DECLARE
     reader text;
@@ -159,23 +159,24 @@ BEGIN
     EXECUTE format($create$
         CREATE TABLE IF NOT EXISTS %5$I ("id" BIGINT PRIMARY KEY, "text" TEXT);
         CREATE INDEX IF NOT EXISTS %6$I ON %5$I USING gin ("text" gin_trgm_ops);
-        CREATE OR REPLACE FUNCTION %7$I() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $function$
+        CREATE OR REPLACE FUNCTION %7$I() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+        SET search_path TO pg_catalog, pg_temp AS $function$
         BEGIN
-            IF TG_OP OPERATOR(pg_catalog.=) 'TRUNCATE' THEN
+            IF TG_OP = 'TRUNCATE' THEN
                 TRUNCATE %1$I.%5$I;
                 RETURN NULL;
             END IF;
             -- Not a condition of the trigger, which would keep the column's type from being changed.
-            IF TG_OP OPERATOR(pg_catalog.=) 'UPDATE' AND
-               ROW(OLD.%3$I, OLD.%4$I)::text OPERATOR(pg_catalog.=) ROW(NEW.%3$I, NEW.%4$I)::text THEN
+            IF TG_OP = 'UPDATE' AND
+               ROW(OLD.%3$I, OLD.%4$I)::text = ROW(NEW.%3$I, NEW.%4$I)::text THEN
                 RETURN NULL;
             END IF;
-            IF TG_OP OPERATOR(pg_catalog.<>) 'INSERT' THEN
-                DELETE FROM %1$I.%5$I WHERE "id" OPERATOR(pg_catalog.=) OLD.%3$I;
+            IF TG_OP <> 'INSERT' THEN
+                DELETE FROM %1$I.%5$I WHERE "id" = OLD.%3$I;
             END IF;
-            IF TG_OP OPERATOR(pg_catalog.<>) 'DELETE' THEN
+            IF TG_OP <> 'DELETE' THEN
                 -- While a migration fills the table, it may already contain the row.
-                INSERT INTO %1$I.%5$I VALUES (NEW.%3$I, %1$I."folded"(pg_catalog.lower(NEW.%4$I)))
+                INSERT INTO %1$I.%5$I VALUES (NEW.%3$I, %1$I."folded"(lower(NEW.%4$I)))
                 ON CONFLICT ("id") DO UPDATE SET "text" = EXCLUDED."text";
             END IF;
             RETURN NULL;
