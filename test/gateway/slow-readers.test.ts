@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';
 
+import { limitUnsent } from '../../src/gateway/http/connections.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { socketUrl } from '../support/live.ts';
 import { insertRows } from '../support/make.ts';
@@ -159,6 +160,25 @@ describe('responses to slow clients', () => {
     expect(whole.length).toBeGreaterThan(0);
     expect(whole.length).toBeLessThanOrEqual(2);
     expect(await readAll(medium)).toBeGreaterThan(ANSWER_BYTES / 2);
+  });
+
+  it('are aborted once, even if the limit is checked again before the connection has closed', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1').pause();
+    const [socket] = (await once(server, 'connection')) as [Socket];
+    socket.write(Buffer.alloc(ANSWER_BYTES));
+    let closed = 0;
+    const unsent = limitUnsent(new Set([socket]), 1000, (slow) => {
+      closed += 1;
+      slow.destroy();
+    });
+    unsent.check(socket);
+    unsent.check(socket);
+    expect(closed).toBe(1);
+    unsent.stop();
+    client.destroy();
+    server.close();
   });
 
   it('are aborted if the client reads nothing for longer than the longest timeout', async () => {

@@ -44,10 +44,11 @@ export function limitUnsent(
   close: (socket: Socket) => void,
 ) {
   const enforce = (): void => {
-    let total = 0;
-    for (const { writableLength } of sockets) total += writableLength;
+    // A destroyed socket drops its data, but remains in the set until it has closed.
+    const open = [...sockets].filter((socket) => !socket.destroyed);
+    let total = open.reduce((sum, { writableLength }) => sum + writableLength, 0);
     if (total <= maxBytes) return;
-    for (const socket of [...sockets].toSorted((a, b) => b.writableLength - a.writableLength)) {
+    for (const socket of open.toSorted((a, b) => b.writableLength - a.writableLength)) {
       if (total <= maxBytes) return;
       total -= socket.writableLength;
       close(socket);

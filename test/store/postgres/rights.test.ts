@@ -74,7 +74,7 @@ it('a role that writes rows cannot run its own functions with the rights of the 
        if current_user <> '${role}' then raise exception 'own.${name} ran as %', current_user; end if;
        return pg_catalog.lower($1); end $$;`;
   // A temporary type hides even those of pg_catalog, and so does a schema that precedes it in the search path.
-  await runSql(
+  const written = runSql(
     url,
     `set role ${role};
      ${own('text')} ${own('lower')}
@@ -83,8 +83,9 @@ it('a role that writes rows cannot run its own functions with the rights of the 
      set search_path = own, pg_catalog, public;
      insert into categories (name) values ('Zoé');
      update categories set name = 'Zoë' where name = 'Zoé';
-     delete from categories where name = 'Zoë'`,
+     delete from categories where name = 'Zoë' returning name`,
   );
+  await expect(written).resolves.toEqual([{ name: 'Zoë' }]);
   await runSql(url, `drop owned by ${role}; drop role ${role}`);
   await drop();
 });
