@@ -358,7 +358,7 @@ const LISTS: Fault[] = [
     file: 'src/gateway/kinds/kind.ts',
     text: 'isNullable ? `array[${key}]` : key;',
     replacement: 'key;',
-    test: ['test/gateway/both/kinds-in-lists.test.ts', 'contain each row once, in order'],
+    test: ['test/gateway/kinds-in-lists.test.ts', 'contain each row once, in order'],
   },
   {
     name: 'a range of a required time reads all older rows',

@@ -1,23 +1,23 @@
 import sql, { join, raw } from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { toCondition, toMatcher } from '../../../src/gateway/changes/row-filter.ts';
-import type { Database } from '../../../src/gateway/database/database.ts';
+import { toCondition, toMatcher } from '../../src/gateway/changes/row-filter.ts';
+import type { Database } from '../../src/gateway/database/database.ts';
 import {
   createBuilder,
   createRepository,
   createTables,
   filterBy,
-} from '../../../src/gateway/index.ts';
-import type { Kind } from '../../../src/gateway/kinds/kind.ts';
-import { KINDS } from '../../../src/gateway/kinds/kinds.ts';
-import { requireSortIndexes } from '../../../src/gateway/tables/require-sort-indexes.ts';
-import type { Field } from '../../../src/gateway/tables/stored-table.ts';
-import { lowerFirst, toEnumName } from '../../../src/gateway/tables/words.ts';
-import { petStore } from '../../../src/store/index.ts';
-import { describeOnDatabases, openRaw } from '../../support/databases.ts';
-import { type Gateway, type OpenDatabase, startGateway } from '../../support/gateway.ts';
-import { columnName, modelOf } from '../../support/models.ts';
+} from '../../src/gateway/index.ts';
+import type { Kind } from '../../src/gateway/kinds/kind.ts';
+import { KINDS } from '../../src/gateway/kinds/kinds.ts';
+import { requireSortIndexes } from '../../src/gateway/tables/require-sort-indexes.ts';
+import type { Field } from '../../src/gateway/tables/stored-table.ts';
+import { lowerFirst, toEnumName } from '../../src/gateway/tables/words.ts';
+import { petStore } from '../../src/store/index.ts';
+import { openRaw } from '../support/databases.ts';
+import { type Gateway, type OpenDatabase, startGateway } from '../support/gateway.ts';
+import { columnName, modelOf } from '../support/models.ts';
 
 /** The values of each kind as JSON, and infinite times, which only SQL can write. */
 const VALUES = {
@@ -250,7 +250,7 @@ async function recordedBy(filter: object) {
   return [live, older.map(({ id }) => String(id))];
 }
 
-describeOnDatabases(() => {
+describe('lists of rows with every kind of value', () => {
   let named: string[];
   beforeAll(async () => {
     gateway = await startGateway({}, open, {}, createStore());
