@@ -35,12 +35,18 @@ export interface Servers extends Omit<
 
 function openServer(url: string, config: Config, log: Log): Servers {
   const probe = createProbe(url, config, log);
-  const ping = async (): Promise<Readiness> => {
+  const readState = async (): Promise<Readiness> => {
     const state = onlyRow(await probe.run<Readiness>(READINESS_SQL, [], READ));
     // By now, a proxy or DNS may lead to another server.
     if (!state.writes) probe.abort();
     return state;
   };
+  let reading: Promise<Readiness> | undefined;
+  // Shared, because `abort` would make other reads at the same time fail.
+  const ping = (): Promise<Readiness> =>
+    (reading ??= readState().finally(() => {
+      reading = undefined;
+    }));
   const outages = watchOutages(probe.name, ping, log);
   const server = new PostgresServer(url, config, log, { onLoss: () => void outages.check() });
   return {

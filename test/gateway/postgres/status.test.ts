@@ -53,6 +53,9 @@ it('/status and /metrics report whether the database responds and accepts writes
   const name = url.pathname.slice(1);
   await runSql(url.href, `alter database ${name} set default_transaction_read_only to on`);
   expect(await readState()).toMatchObject({ up: 1, writable: 0, state: 'read-only' });
+  // The gateway replaces its connection to a read-only database, but not while another request uses it.
+  const probes = await Promise.all(Array.from({ length: 20 }, () => gateway.rest('/ready')));
+  expect(new Set(probes.map(({ status }) => status))).toEqual(new Set([200]));
   // The database's setting also makes this session read-only.
   await runSql(url.href, `set transaction read write; alter database ${name} reset all`);
   expect(await readState()).toMatchObject({ up: 1, writable: 1, state: 'ready' });
