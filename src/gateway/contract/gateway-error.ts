@@ -37,12 +37,7 @@ export const MAX_MESSAGE_BYTES = 1550;
  */
 export function shorten(message: string, maxBytes = MAX_MESSAGE_BYTES): string {
   let short = message;
-  // Three bytes of an ellipsis, two spaces and two quotes.
-  for (
-    let half = (maxBytes - 7) / 2;
-    Buffer.byteLength(JSON.stringify(short)) > maxBytes;
-    half /= 2
-  ) {
+  for (let half = maxBytes / 2; Buffer.byteLength(JSON.stringify(short)) > maxBytes; half /= 2) {
     short = `${message.slice(0, half)} … ${message.slice(-half)}`.toWellFormed();
   }
   return short;
