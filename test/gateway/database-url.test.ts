@@ -94,6 +94,10 @@ describe.each(['DATABASE_URL', 'DATABASE_REPLICA_URL', 'DATABASE_REPLICA_URLS'])
     ['sslmode', 'needs one of these values for the parameter sslmode: disable, '],
     ['sslmode=allow', 'needs one of these values for the parameter sslmode: disable, '],
     ['channel_binding=require', 'needs sslmode=verify-full for channel_binding=require'],
+    [
+      'sslmode=require&uselibpqcompat=true&channel_binding=require',
+      'needs sslmode=verify-full for channel_binding=require',
+    ],
     ['ssl=require', 'needs one of these values for the parameter ssl: true, '],
     ['sslnegotiation=no', 'needs one of these values for the parameter sslnegotiation: '],
     ['target_session_attrs=first', 'needs one of these values for the parameter target_session'],

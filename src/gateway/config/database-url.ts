@@ -68,6 +68,13 @@ function searchIn(schema: string, options: string): string {
   return `${options} -csearch_path=${quoted}`.trim();
 }
 
+/** Returns the sslmode as pg 8 applies it: all modes that check something check everything, with a warning. */
+function sslModeOf(parameters: URLSearchParams): string | null {
+  const mode = parameters.get('sslmode');
+  const isStrict = parameters.get('uselibpqcompat') !== 'true';
+  return isStrict && /^(prefer|require|verify-ca)$/.test(mode ?? '') ? 'verify-full' : mode;
+}
+
 /** Translates the parameters that pg does not read, or does not read as docs/operations.md says. */
 function toServerUrl(text: string): string {
   const url = new URL(text);
@@ -81,11 +88,8 @@ function toServerUrl(text: string): string {
   }
   // libpq ignores these for a socket.
   if (isSocket) for (const name of ['ssl', 'sslmode']) searchParams.delete(name);
-  // pg 8 treats all of these modes as verify-full, but warns about it.
-  const isStrict = searchParams.get('uselibpqcompat') !== 'true';
-  if (isStrict && /^(prefer|require|verify-ca)$/.test(searchParams.get('sslmode') ?? '')) {
-    searchParams.set('sslmode', 'verify-full');
-  }
+  const mode = sslModeOf(searchParams);
+  if (mode !== null) searchParams.set('sslmode', mode);
   return url.href;
 }
 
@@ -103,9 +107,7 @@ function isUrlOfHost(text: string): boolean {
 function findParameterFault(query: string): string | undefined {
   const parameters = new URLSearchParams(query);
   // Checking the certificate rules out what channel binding would detect.
-  const isChecked = /^(prefer|require|verify-ca|verify-full)$/.test(
-    parameters.get('sslmode') ?? '',
-  );
+  const isChecked = sslModeOf(parameters) === 'verify-full';
   if (parameters.get('channel_binding') === 'require' && !isChecked) {
     return 'needs sslmode=verify-full for channel_binding=require';
   }
