@@ -1,12 +1,7 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-
 import { getIntrospectionQuery } from 'graphql';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { writeResponse } from '../../src/gateway/http/write-response.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { makeOrder, makePet } from '../support/make.ts';
 
@@ -48,7 +43,7 @@ describe('a response of more than a kilobyte', () => {
     expect(zipped.headers.get('content-encoding')).toBe('gzip');
     expect(plain.headers.has('content-encoding')).toBe(false);
     for (const { headers } of [zipped, plain]) {
-      expect(headers.get('vary')).toContain('Accept-Encoding');
+      expect(headers.get('vary')).toMatch(/\baccept-encoding\b/i);
     }
     const [text, expected] = [await zipped.text(), await plain.text()];
     // The metrics change with each request, but not within their first line.
@@ -60,51 +55,11 @@ describe('a response of more than a kilobyte', () => {
   it.each(LARGE)('has the same headers in response to HEAD: %s', async (_what, path) => {
     const head = await send(path, 'gzip', {}, { method: 'HEAD' });
     const got = await send(path, 'gzip');
-    for (const name of ['content-encoding', 'content-type', 'vary', 'etag']) {
+    for (const name of ['content-type', 'vary', 'etag']) {
       expect(head.headers.get(name)).toBe(got.headers.get(name));
     }
     expect(await head.text()).toBe('');
   });
-
-  it('is not gzipped if it has more than 10 MB', async () => {
-    const fields = Array.from({ length: 30 }, (_, index) => `a${index}: description`).join(' ');
-    const path = urlOf(`{ categories(first: 100) { nodes { ${fields} } } }`);
-    const response = await send(path, 'gzip', {}, { to: large });
-    expect(response.status).toBe(200);
-    expect(Number(response.headers.get('content-length'))).toBeGreaterThan(10_000_000);
-    expect(response.headers.has('content-encoding')).toBe(false);
-  });
-});
-
-it.each([
-  ['a response', 3_000_000, () => 'x'.repeat(3_000_000)],
-  [
-    'a stream',
-    262_144,
-    async function* stream() {
-      yield 'x'.repeat(3000);
-    },
-  ],
-])('%s is not gzipped while 10 MB are being gzipped', async (_what, bytes, body) => {
-  const waiting: [IncomingMessage, ServerResponse][] = [];
-  const count = Math.ceil(10_000_000 / bytes) + 1;
-  const server = createServer((...exchange) => {
-    if (waiting.push(exchange) < count) return;
-    for (const [req, res] of waiting.splice(0))
-      void writeResponse(req, res, { status: 200, body: body() });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  for (let round = 0; round < 2; round += 1) {
-    const responses = await Promise.all(
-      Array.from({ length: count }, () => fetch(`http://127.0.0.1:${port}`)),
-    );
-    const texts = await Promise.all(responses.map((response) => response.text()));
-    expect(new Set(texts).size).toBe(1);
-    const zipped = responses.filter(({ headers }) => headers.has('content-encoding'));
-    expect(zipped).toHaveLength(Math.floor(10_000_000 / bytes));
-  }
-  server.close();
 });
 
 describe('a row in REST', () => {
@@ -115,7 +70,7 @@ describe('a row in REST', () => {
     expect(etag).toMatch(/^W\//);
     const again = await send(path, 'gzip', { 'if-none-match': etag });
     expect(again.status).toBe(304);
-    expect(again.headers.get('vary')).toContain('Accept-Encoding');
+    expect(again.headers.get('vary')).toMatch(/\baccept-encoding\b/i);
     expect(again.headers.has('content-encoding')).toBe(false);
   });
 });

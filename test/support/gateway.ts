@@ -90,7 +90,7 @@ export async function startGateway(
   const configured = readConfig(environment);
   const config = { ...configured, limits: { ...configured.limits, ...limits } };
   const db = await open(config, log);
-  const { server, stop } = createGateway(store, db, config, log);
+  const { server, stop } = await createGateway(store, db, config, log);
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 

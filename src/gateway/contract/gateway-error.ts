@@ -222,8 +222,8 @@ export class Forbidden extends GatewayError {
 
 /** The path does not support the request's method. `allowed` lists the methods that it supports. */
 export class MethodNotAllowed extends GatewayError {
-  constructor(allowed: string) {
-    super('METHOD_NOT_ALLOWED', undefined, undefined, { Allow: allowed });
+  constructor(allowed: string, message?: string) {
+    super('METHOD_NOT_ALLOWED', message, undefined, { Allow: allowed });
   }
 }
 

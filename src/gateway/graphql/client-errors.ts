@@ -1,6 +1,6 @@
 import { type ASTNode, type ExecutionResult, GraphQLError } from 'graphql';
 
-import { isErrorCode } from '../contract/error-codes.ts';
+import { type ErrorCode, isErrorCode } from '../contract/error-codes.ts';
 import {
   GatewayError,
   InputError,
@@ -23,9 +23,8 @@ const isAboutRequest = ({ path, originalError }: GraphQLError): boolean =>
 /** Returns the error for the caller: the error of the request or of the resolver, or a generic error. */
 function toOwnError(error: GraphQLError): GatewayError {
   if (!isAboutRequest(error)) return toGatewayError(error.originalError ?? error);
-  const { code, http } = error.extensions;
-  const own = isErrorCode(code) ? code : 'BAD_REQUEST';
-  return new GatewayError(http?.status === 405 ? 'METHOD_NOT_ALLOWED' : own, error.message);
+  const { code } = error.extensions;
+  return new GatewayError(isErrorCode(code) ? code : 'BAD_REQUEST', error.message);
 }
 
 /** Wraps an error in a GraphQLError, which toClientResult converts for the client. */
@@ -95,14 +94,15 @@ interface HttpHead {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-function headOf(error: GraphQLError, cause: GatewayError, isJson: boolean): HttpHead {
-  const { headers, status } = cause;
-  if (error.path) return { headers };
-  // Yoga sets `http`, and `http.spec` if the document can't be executed. In that case, an application/json response has
-  // status 200.
-  const { http } = error.extensions;
-  if (!isAboutRequest(error) || !http) return { headers, status };
-  return isJson && http.spec ? { headers: http.headers ?? {} } : http;
+// In application/json, the result of a document that can't be executed has status 200 (GraphQL over HTTP §6.4.1).
+const OF_DOCUMENT: readonly string[] = [
+  'GRAPHQL_PARSE_FAILED',
+  'GRAPHQL_VALIDATION_FAILED',
+] satisfies ErrorCode[];
+
+function headOf({ path }: GraphQLError, cause: GatewayError, isJson: boolean): HttpHead {
+  const { headers, status, code } = cause;
+  return path || (isJson && OF_DOCUMENT.includes(code)) ? { headers } : { headers, status };
 }
 
 function toGraphqlError(error: GraphQLError, cause: GatewayError): GraphQLError {

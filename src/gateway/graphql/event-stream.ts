@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ExecutionResult } from 'graphql';
 
 import { perObject } from '../tables/per-object.ts';
@@ -62,4 +63,17 @@ export async function writeEvents(
   // The response closes only once its client has read it, and a heartbeat after the end would be an error.
   clearInterval(heart);
   response.end('event: complete\ndata:\n\n');
+}
+
+/** INTERIM */
+export async function sendEvents(
+  _request: FastifyRequest,
+  reply: FastifyReply,
+  results: AsyncIterator<EventResult>,
+): Promise<void> {
+  reply.hijack();
+  for (const [name, value] of Object.entries(reply.getHeaders())) {
+    if (value !== undefined) reply.raw.setHeader(name, value);
+  }
+  await writeEvents(reply.raw, results);
 }

@@ -1,13 +1,12 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 
 import type { GraphQLParams } from 'graphql-yoga';
 
 import type { Config, Limits } from '../config/config.ts';
-import { GatewayError, MethodNotAllowed } from '../contract/gateway-error.ts';
-import { isFromAllowedOrigin } from '../http/cors.ts';
+import { GatewayError } from '../contract/gateway-error.ts';
+import { isFromAllowedOrigin } from '../http/request.ts';
 import { HASH_PREFIX } from './manifest.ts';
 
-const JSON_TYPE = /^application\/json\s*(;|$)/i;
 const OTHER_CHARSET = /;\s*charset="?(?!utf-?8\b)/i;
 
 const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = Buffer.from('"\\,[{');
@@ -42,33 +41,6 @@ function documentIdOf({ documentId, extensions, doc_id, id }: ParamsWithId): str
   return [documentId, isNonEmptyString(hash) ? HASH_PREFIX + hash : undefined, doc_id, id].find(
     isNonEmptyString,
   );
-}
-
-/** Reads the body of a request. Rejects a body that exceeds the limit, and discards the rest of it. */
-function readBody(request: IncomingMessage, { maxBodyBytes }: Limits): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const rejectLarge = (): void =>
-      reject(
-        new GatewayError(
-          'PAYLOAD_TOO_LARGE',
-          `The body must be at most ${maxBodyBytes} bytes long.`,
-        ),
-      );
-    if (Number(request.headers['content-length']) > maxBodyBytes) return rejectLarge();
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    request.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes <= maxBodyBytes) {
-        chunks.push(chunk);
-      } else {
-        chunks.length = 0;
-        rejectLarge();
-      }
-    });
-    request.on('end', () => resolve(Buffer.concat(chunks)));
-    request.on('error', () => reject(new GatewayError('BAD_REQUEST', 'The body is incomplete.')));
-  });
 }
 
 /** Counts the commas and opening brackets outside strings, of which each value except the first needs one. */
@@ -124,6 +96,11 @@ export function toDocumentParams(
   if (operationName != null && typeof operationName !== 'string') {
     throw new GatewayError('BAD_REQUEST', 'operationName must be a string.');
   }
+  for (const [name, value] of Object.entries({ variables, extensions })) {
+    if (value != null && (typeof value !== 'object' || Array.isArray(value))) {
+      throw new GatewayError('BAD_REQUEST', `${name} must be a JSON object.`);
+    }
+  }
   const documentId = documentIdOf(params);
   // The properties are assigned one by one, because V8 takes ten times as long to spread them.
   const found: Mutable<DocumentParams> = {};
@@ -135,44 +112,46 @@ export function toDocumentParams(
   return found;
 }
 
-/** Parses a body. It may have the label of another charset, because most bodies are ASCII, which is also UTF-8. */
-function parseBody(body: Buffer, contentType: string, limits: Limits): unknown {
+/**
+ * Parses the body of a POST. It may have the label of another charset, because most bodies are ASCII, which is also
+ * UTF-8.
+ * @throws GatewayError
+ */
+export function parseBody(
+  body: Buffer,
+  { 'content-type': type = '' }: IncomingHttpHeaders,
+  limits: Limits,
+): unknown {
   try {
     return parseJson(body, 'The body', limits);
   } catch (error) {
-    throw OTHER_CHARSET.test(contentType) ? new GatewayError('UNSUPPORTED_MEDIA_TYPE') : error;
+    throw OTHER_CHARSET.test(type) ? new GatewayError('UNSUPPORTED_MEDIA_TYPE') : error;
   }
 }
 
-function toBodyParams(json: unknown, limits: Limits): DocumentParams {
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+/** Returns the parameters in the parsed body of a POST. @throws GatewayError */
+export function paramsInBody(body: unknown, limits: Limits): DocumentParams {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new GatewayError('BAD_REQUEST', 'The body must be a JSON object.');
   }
-  return toDocumentParams(json, limits);
-}
-
-/** Reads the parameters of a POST. Its body must be application/json, which forms on other sites can't send. */
-async function readPost(request: IncomingMessage, limits: Limits): Promise<DocumentParams> {
-  const { 'content-type': type = '', 'content-encoding': encoding = '' } = request.headers;
-  if (!JSON_TYPE.test(type) || !/^(identity)?$/i.test(encoding.trim())) {
-    throw new GatewayError('UNSUPPORTED_MEDIA_TYPE');
-  }
-  return toBodyParams(parseBody(await readBody(request, limits), type, limits), limits);
+  return toDocumentParams(body, limits);
 }
 
 const PREFLIGHTED = 'apollo-require-preflight';
-
-type ParamsConfig = Pick<Config, 'limits' | 'corsOrigins'>;
 
 /**
  * Rejects a GET that a page from another origin sends without a preflight request. The page could not read the response,
  * but could make its visitors' browsers send costly queries (https://www.w3.org/TR/fetch-metadata/). Pages from an
  * allowed origin could send such queries by POST anyway.
+ * @throws GatewayError
  */
-function rejectOtherOrigins(request: IncomingMessage, config: ParamsConfig): void {
-  const { 'sec-fetch-site': site = 'none', [PREFLIGHTED]: preflighted } = request.headers;
+export function rejectOtherOrigins(
+  headers: IncomingHttpHeaders,
+  config: Pick<Config, 'corsOrigins'>,
+): void {
+  const { 'sec-fetch-site': site = 'none', [PREFLIGHTED]: preflighted } = headers;
   if (site === 'none' || site === 'same-origin' || preflighted) return;
-  if (isFromAllowedOrigin(request, config)) return;
+  if (isFromAllowedOrigin(headers, config)) return;
   throw new GatewayError(
     'FORBIDDEN',
     'A cross-origin GET requires an Origin from CORS_ORIGINS, or the header ' +
@@ -180,29 +159,13 @@ function rejectOtherOrigins(request: IncomingMessage, config: ParamsConfig): voi
   );
 }
 
-function readGet(request: IncomingMessage, search: string, config: ParamsConfig): DocumentParams {
-  rejectOtherOrigins(request, config);
-  const params = Object.entries(Object.fromEntries(new URLSearchParams(search))).map(
-    ([name, text]) =>
-      name === 'variables' || name === 'extensions'
-        ? [name, text === '' ? null : parseJson(Buffer.from(text), name, config.limits)]
-        : [name, text === '' ? null : text],
-  );
-  return toDocumentParams(Object.fromEntries(params), config.limits);
-}
-
-/**
- * Reads the parameters of a request to /graphql; `search` is the query string of its URL.
- * @throws GatewayError
- */
-export async function readParams(
-  request: IncomingMessage,
-  search: string,
-  config: ParamsConfig,
-): Promise<DocumentParams> {
-  if (request.method === 'POST') return readPost(request, config.limits);
-  if (request.method === 'GET' || request.method === 'HEAD') {
-    return readGet(request, search, config);
-  }
-  throw new MethodNotAllowed('GET, HEAD, POST');
+/** Returns the parameters in the query string of a GET, of which a repeated one counts the last time. @throws GatewayError */
+export function paramsInQuery(query: object, limits: Limits): DocumentParams {
+  const params = Object.entries(query).map(([name, values]) => {
+    const text = String([values].flat().at(-1));
+    const isJson = name === 'variables' || name === 'extensions';
+    if (text === '') return [name, null];
+    return [name, isJson ? parseJson(Buffer.from(text), name, limits) : text];
+  });
+  return toDocumentParams(Object.fromEntries(params), limits);
 }

@@ -13,13 +13,13 @@ import {
 import { type WebSocket, WebSocketServer } from 'ws';
 
 import type { Limits } from '../config/config.ts';
-import { GatewayError, Unauthenticated } from '../contract/gateway-error.ts';
+import { GatewayError, toError, Unauthenticated } from '../contract/gateway-error.ts';
 import type { Recipient } from '../database/recipient.ts';
-import { requestIdOf } from '../http/request.ts';
+import { requestIdOf } from '../server/requests.ts';
 import type { Log } from '../telemetry/log.ts';
 import { logCause, type RequestLog, runFor, watchRequest } from '../telemetry/request-log.ts';
-import { toClientResult } from './client-errors.ts';
-import { type DocumentParams, toDocumentParams } from './params.ts';
+import { toClientResult, toExecutionError } from './client-errors.ts';
+import { toDocumentParams } from './params.ts';
 import { parseMessage } from './socket-message.ts';
 import { closeSocket, rejectHandshake, send, watchSocket } from './socket.ts';
 import { type EndpointOptions, isStream, type Results } from './yoga.ts';
@@ -128,11 +128,15 @@ async function run(
   operations.set(id, () =>
     end({ method: 'WebSocket', route: '/graphql', status: 200, level: 'info' }),
   );
-  const readParams = (): DocumentParams => {
-    if (operations.size > limits.maxStreamsPerCaller) throw new GatewayError('TOO_MANY_STREAMS');
-    return toDocumentParams(payload, limits);
-  };
-  const results = await runFor(requestLog, () => executor(exchange, 'POST', readParams));
+  const results = await runFor(requestLog, async () => {
+    try {
+      const caller = await options.context.authenticate(request.headers);
+      if (operations.size > limits.maxStreamsPerCaller) throw new GatewayError('TOO_MANY_STREAMS');
+      return await executor(exchange, { caller, params: toDocumentParams(payload, limits) });
+    } catch (error) {
+      return { errors: [toExecutionError(toError(error))] };
+    }
+  });
   const toBody = (result: ExecutionResult): ExecutionResult =>
     toClientResult(result, { isJson: false, log, requestLog }).body;
   if (!isStream(results)) return toBody(results);

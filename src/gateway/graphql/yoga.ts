@@ -1,13 +1,21 @@
-import type { ExecutionResult, GraphQLSchema } from 'graphql';
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  type GraphQLSchema,
+  OperationTypeNode,
+} from 'graphql';
 import { createYoga, isAsyncIterable, type YogaServerOptions } from 'graphql-yoga';
 
+import { type Caller, requireScope } from '../auth/caller.ts';
 import type { Config } from '../config/config.ts';
 import type { Context, Exchange } from '../context.ts';
-import { toError } from '../contract/gateway-error.ts';
+import { GatewayError, MethodNotAllowed, toError } from '../contract/gateway-error.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { operationOf } from './analysis/operation.ts';
+import { usageOf } from './analysis/usage.ts';
 import { toExecutionError } from './client-errors.ts';
-import { cacheDocument, createDocuments } from './documents.ts';
+import { cacheDocument, createDocuments, createFindText, type Documents } from './documents.ts';
 import { type Execute, inOrder, type RequestContext, type Subscribe } from './execution/call.ts';
 import { compileQueries } from './execution/compile-queries.ts';
 import { checkArguments, executeByGraphqlJs } from './execution/graphql-js.ts';
@@ -22,24 +30,23 @@ import type { DocumentParams } from './params.ts';
 import { useDocuments } from './plugins/use-documents.ts';
 import { useExecute } from './plugins/use-execute.ts';
 import type { Streams } from './streams.ts';
+import { createTurns } from './turns.ts';
 
 export type Results = ExecutionResult | AsyncIterable<ExecutionResult>;
 
 export const isStream = (results: Results): results is AsyncIterable<ExecutionResult> =>
   isAsyncIterable(results);
 
-type Executor = (
-  exchange: Exchange,
-  method: 'GET' | 'POST',
-  readParams: () => DocumentParams | Promise<DocumentParams>,
-) => Promise<Results>;
+/** A request to execute an operation. */
+interface OperationRequest {
+  readonly caller: Caller;
+  readonly params: DocumentParams;
+  /** Whether the request is a GET, which must not change anything. */
+  readonly isSafe?: boolean;
+}
 
-// Yoga's own plugins read only the method of a request.
-const ANY_URL = 'http://localhost/graphql';
-const REQUESTS = {
-  GET: new Request(ANY_URL),
-  POST: new Request(ANY_URL, { method: 'POST' }),
-};
+/** Executes an operation. Any failure becomes an error in the result. */
+export type Executor = (exchange: Exchange, request: OperationRequest) => Promise<Results>;
 
 type Plugins = NonNullable<YogaServerOptions<RequestContext, object>['plugins']>;
 
@@ -57,18 +64,13 @@ export interface EndpointOptions extends GraphqlOptions {
 }
 
 /**
- * Creates the plugins that every operation passes through, over HTTP, Server-Sent Events and WebSocket alike. For each
- * hook, Yoga calls them in the returned order. The steps of the last plugin also run in order, each wrapped around the
- * next.
- * @throws ConfigError if the manifest of trusted documents can't be used
+ * Creates the plugins that operations pass through, over HTTP, Server-Sent Events and WebSocket alike. For each hook,
+ * Envelop calls them in the returned order. The steps of the last plugin also run in order, each wrapped around the next.
  */
-export function createPlugins(options: GraphqlOptions): Plugins {
-  const { schema, context, config, metrics, log, streams } = options;
+function createPlugins(options: GraphqlOptions, documents: Documents): Plugins {
+  const { context, config, metrics, log, streams } = options;
   const { source, reads } = context;
   const { limits, responseTimeoutMs } = config;
-  const manifest = config.manifest ? readManifest(config.manifest, schema, config) : undefined;
-  for (const name of operationNamesOf(manifest)) metrics.trustName(name);
-  const documents = createDocuments(config, manifest);
   const execute = inOrder<Execute>(
     [
       rejectCostly(limits),
@@ -94,64 +96,111 @@ export function createPlugins(options: GraphqlOptions): Plugins {
     [rejectCostly(limits), countUsage(metrics), checkArguments(config)],
     createSubscribe(executeForChange, streams, documents),
   );
-  return [useDocuments(documents, manifest, config), useExecute(execute, subscribe, limits)];
+  return [useDocuments(config), useExecute(execute, subscribe, limits)];
+}
+
+/** Adds the operation to the context and to the log. @throws GatewayError if the document has no such operation */
+function takeOperation(
+  context: RequestContext,
+  document: DocumentNode,
+  isSafe: boolean,
+): OperationTypeNode {
+  const { params, requestLog } = context;
+  const operation = operationOf(document, params.operationName);
+  if (!operation) {
+    throw new GatewayError('BAD_REQUEST', 'Could not determine what operation to execute.');
+  }
+  context.operation = operation;
+  const type = operation.node.operation;
+  // Logs the operation even if the request is rejected later.
+  requestLog.operationType = type;
+  if (operation.name !== undefined) requestLog.operationName = operation.name;
+  if (isSafe && type === OperationTypeNode.MUTATION) {
+    throw new MethodNotAllowed('POST', 'A mutation requires the method POST.');
+  }
+  return type;
 }
 
 /**
- * Creates the executor of operations: Yoga with these plugins, without its HTTP layer. Any failure becomes an error in
- * the result.
+ * Requires the scope `read` for an operation that reads data. This is checked before validation, so a rejection is
+ * cheap. A mutation's scope is required when the mutation is resolved (schema/mutations.ts).
+ */
+function requireRead({ operation, caller }: RequestContext, schema: GraphQLSchema): void {
+  if (operation && usageOf(schema, operation).reads) requireScope(caller, 'read');
+}
+
+/**
+ * Creates the executor of operations: Yoga's plugins without its HTTP layer, through `getEnveloped`. A document that was
+ * executed before is neither parsed nor validated again.
  *
  * Resolvers use neither Pothos' `t.relation` nor `prismaField`: plugin-prisma provides only the types. Rows are read
  * through the loaders of tables/loaders.ts, so that requests share statements.
+ * @throws ConfigError if the manifest of trusted documents can't be used
  */
-export function createExecutor(
-  schema: GraphQLSchema,
-  { source, changes, authenticate }: Context,
-  plugins: Plugins,
-): Executor {
-  // `getResultForParams` is typed, but missing from the documentation of graphql-yoga 5.24;
-  // test/gateway/plugins.test.ts fails if it changes. It is read only once, because Yoga creates the function on each
-  // access.
-  const { getResultForParams } = createYoga<RequestContext>({
+export function createExecutor(options: GraphqlOptions, plugins: Plugins = []): Executor {
+  const { schema, context, config, metrics } = options;
+  const manifest = config.manifest ? readManifest(config.manifest, schema, config) : undefined;
+  for (const name of operationNamesOf(manifest)) metrics.trustName(name);
+  const documents = createDocuments(config, manifest);
+  const findText = createFindText(documents, manifest, config.documents);
+  const inTurn = createTurns(documents);
+  const { getEnveloped } = createYoga<RequestContext>({
     schema,
-    plugins,
+    plugins: [...createPlugins(options, documents), ...plugins],
     logging: false,
     // toClientResult masks all errors, including parse and validation errors.
     maskedErrors: false,
     // All callers would share these caches.
     parserAndValidationCache: false,
-    maxRequestBodySize: false,
-    multipart: false,
-    cors: false,
-    graphiql: false,
-    landingPage: false,
   });
-  return async ({ req, res, requestLog, recipient }, method, readParams) => {
+
+  /** Runs a request. Does not wait before the execution, which must begin within the document's turn. */
+  const run = (
+    request: RequestContext,
+    text: string,
+    isSafe: boolean,
+  ): Results | Promise<Results> => {
+    const { parse, validate, execute, subscribe, contextFactory } = getEnveloped(request);
+    const known = documents.find(text, request.caller);
+    const document: DocumentNode = known ?? parse(text);
+    const type = takeOperation(request, document, isSafe);
+    requireRead(request, schema);
+    const errors = known ? [] : validate(schema, document);
+    if (errors.length > 0) return { errors };
+    const { operationName, variables: variableValues } = request.params;
+    const start = (contextValue: unknown) =>
+      (type === OperationTypeNode.SUBSCRIPTION ? subscribe : execute)({
+        schema,
+        document,
+        operationName,
+        variableValues,
+        contextValue,
+      });
+    const contextValue: unknown = contextFactory();
+    return contextValue instanceof Promise ? contextValue.then(start) : start(contextValue);
+  };
+
+  return async ({ req, res, requestLog, recipient }, { caller, params, isSafe = false }) => {
     try {
-      // The caller is authenticated before its body is read, its document is parsed, or anything is counted.
-      const caller = await authenticate(req.headers);
-      const params = await readParams();
-      const request = REQUESTS[method];
-      const arrivedAt = performance.now();
       // The context has all properties that are set later, because V8 is slower with objects that grow or are created by
       // spread.
-      const context: RequestContext & { request: Request } = {
+      const request: RequestContext = {
         req,
         res,
         requestLog,
         recipient,
-        source,
+        source: context.source,
         limit: undefined,
-        changes,
-        arrivedAt,
+        changes: context.changes,
+        arrivedAt: performance.now(),
         caller,
-        request,
         params,
         operation: undefined,
       };
-      const results = await getResultForParams({ params, request }, context);
-      if (!results) throw new Error('Yoga returned no result.');
-      return results;
+      const text = findText(params, caller);
+      return await (documents.find(text, caller)
+        ? run(request, text, isSafe)
+        : inTurn(text, request, () => run(request, text, isSafe)));
     } catch (error) {
       return { errors: [toExecutionError(toError(error))] };
     }

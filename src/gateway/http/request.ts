@@ -1,104 +1,68 @@
-import { randomUUID } from 'node:crypto';
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 
-import { trace } from '@opentelemetry/api';
+import type { FastifyReply } from 'fastify';
+import { LRUCache } from 'lru-cache';
+import Negotiator from 'negotiator';
 
 import type { Config } from '../config/config.ts';
-import { GatewayError } from '../contract/gateway-error.ts';
 
-export const MAX_HEADERS = 1000;
+// Matches the parameters in an Accept header other than the weight `q`. The types to choose from have no parameters.
+const PARAMETER = /;\s*(?!q=)[\w-]+=("[^"]*"|[^,;]*)/gi;
 
-// Comma-separated headers whose length is limited, because negotiator 1.0.0 takes quadratic time for an Accept with an
-// unclosed quote.
-const LISTS = ['accept', 'accept-encoding', 'if-none-match', 'sec-websocket-protocol'] as const;
-// Browsers send fewer than 300 characters.
-const MAX_LIST_LENGTH = 1000;
+// The keys consist of the types and the header. Clients send few different headers, and parsing a header takes longer
+// than a small operation.
+const preferences = new LRUCache<string, string>({
+  max: 1000,
+  maxSize: 100_000,
+  sizeCalculation: (_type, key) => key.length,
+});
 
-// Browsers resolve localhost themselves (RFC 6761 §6.3), and an IP address needs no DNS.
-const WITHOUT_DNS = /^((\w[\w-]*\.)*localhost|\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\])(:\d+)?$/i;
-
-const REQUEST_ID = /^[\w.:-]{1,128}$/;
-// https://www.w3.org/TR/trace-context/#traceparent-header: neither id may be all zeros.
-const TRACEPARENT = /^00-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
-
-/** Returns the id of a request: its X-Request-Id if that is valid, or else its trace id, or else a new id. */
-export function requestIdOf({ 'x-request-id': id, traceparent }: IncomingHttpHeaders): string {
-  if (typeof id === 'string' && REQUEST_ID.test(id)) return id;
-  const traceId = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
-  return traceId ?? trace.getActiveSpan()?.spanContext().traceId ?? randomUUID();
+/**
+ * Returns the media type that the client prefers (RFC 9110 §12.5.1), the first type if it accepts anything, or
+ * undefined if it accepts none of the types.
+ */
+export function preferredType<Type extends string>(
+  headers: IncomingHttpHeaders,
+  types: readonly Type[],
+): Type | undefined {
+  const accept = headers.accept || '*/*';
+  const key = `${types.join()} ${accept}`;
+  let preferred = preferences.get(key);
+  if (preferred === undefined) {
+    const negotiator = new Negotiator({ headers: { accept: accept.replaceAll(PARAMETER, '') } });
+    preferred = negotiator.mediaType([...types]) ?? 'none';
+    preferences.set(key, preferred);
+  }
+  return types.find((type) => type === preferred);
 }
 
-export interface RequestTarget {
-  readonly path: string;
-  /** Includes the question mark; empty if the request has no query. */
-  readonly search: string;
-  /** The path as sent, possibly with a slash at the end. */
-  readonly sentPath: string;
-}
-
-/** Parses a request target. Ignores the origin in an absolute form (RFC 9112 §3.2.2), and a trailing slash. */
-export function targetOf({ url = '/' }: IncomingMessage): RequestTarget {
-  const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '');
-  const queryAt = target.indexOf('?');
-  const path = queryAt < 0 ? target : target.slice(0, queryAt);
-  return {
-    path: (path.endsWith('/') ? path.slice(0, -1) : path) || '/',
-    search: queryAt < 0 ? '' : target.slice(queryAt),
-    sentPath: path,
-  };
+/** Adds the name of a header, in lower case, to Vary: the response depends on it (RFC 9110 §12.5.5). */
+export function addToVary(reply: FastifyReply, name: string): void {
+  const names = reply.getHeader('Vary');
+  void reply.header('Vary', names ? `${String(names)}, ${name}` : name);
 }
 
 /**
- * Ignores each header in LISTS that has more than 1,000 characters, as if the client had not sent it. A server may
- * disregard a client's preferences (RFC 9110 §12.5.1).
+ * Returns the relative reference from a path to the gateway's root. References are relative, because a proxy may serve
+ * the gateway below a prefix that the gateway does not know.
  */
-export function ignoreLongLists(headers: IncomingHttpHeaders): void {
-  for (const name of LISTS) {
-    if ((headers[name]?.length ?? 0) > MAX_LIST_LENGTH) headers[name] = undefined;
-  }
-}
+export const rootFrom = (path: string): string =>
+  // The path of `OPTIONS *` has no slash (RFC 9112 §3.2.4).
+  '../'.repeat(Math.max(path.split('/').length - 2, 0)) || './';
 
-/** Whether a request has more headers than allowed. node:http must keep at least one more than allowed. */
-export const hasTooManyHeaders = ({ rawHeaders }: IncomingMessage): boolean =>
-  // Each header takes two items: its name and its value.
-  rawHeaders.length > 2 * MAX_HEADERS;
-
-/** Whether a request has several Host headers. node:http keeps the first header; a proxy may have checked another. */
-function repeatsHost({ rawHeaders }: IncomingMessage): boolean {
-  let hosts = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    if (/^host$/i.test(rawHeaders[index] ?? '')) hosts += 1;
-  }
-  return hosts > 1;
-}
-
-/** Returns the reason to reject a request on any path; undefined if there is none. */
-export function findRejection(
-  request: IncomingMessage,
-  { checksHost, limits: { maxUrlBytes } }: Config,
-): GatewayError | undefined {
-  const { httpVersion, url = '/' } = request;
-  const { host } = request.headers;
-  if (hasTooManyHeaders(request)) {
-    return new GatewayError(
-      'HEADERS_TOO_LARGE',
-      `A request must have at most ${MAX_HEADERS} headers.`,
-    );
-  }
-  if (httpVersion === '1.1' && host === undefined) {
-    return new GatewayError('BAD_REQUEST', 'The Host header is missing (RFC 9112 §3.2).');
-  }
-  if (repeatsHost(request)) {
-    return new GatewayError(
-      'BAD_REQUEST',
-      'The Host header is sent more than once (RFC 9112 §3.2).',
-    );
-  }
-  // The owner of another site can make its name resolve to 127.0.0.1 (DNS rebinding), so that browsers treat the site's
-  // pages as pages of this gateway.
-  if (checksHost && host !== undefined && !WITHOUT_DNS.test(host)) {
-    return new GatewayError('MISDIRECTED_REQUEST');
-  }
-  if (url.length <= maxUrlBytes) return undefined;
-  return new GatewayError('URI_TOO_LONG', `The URL must be at most ${maxUrlBytes} bytes long.`);
+/**
+ * Whether a request came from a page on a configured origin, or on the gateway's own origin. Pages can't set Origin
+ * themselves. Browsers send Origin with CORS requests, WebSocket handshakes and POST requests
+ * (https://fetch.spec.whatwg.org/#origin-header).
+ */
+export function isFromAllowedOrigin(
+  { origin, host = '' }: IncomingHttpHeaders,
+  { corsOrigins }: Pick<Config, 'corsOrigins'>,
+): boolean {
+  if (origin === undefined) return false;
+  // Unlike Host, Origin never contains the default port of its scheme. A proxy may add the port to Host.
+  const isOwn = [`http://${host}`, `https://${host}`].some(
+    (url) => URL.canParse(url) && new URL(url).origin === origin,
+  );
+  return isOwn || corsOrigins.includes('*') || corsOrigins.includes(origin);
 }

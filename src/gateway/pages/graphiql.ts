@@ -1,16 +1,15 @@
 import escapeHtml from 'escape-html';
 
-import type { Route } from '../http/route.ts';
-import { type Asset, serveAsset } from '../http/static-asset.ts';
-import { readExamples, textAsset } from './files.ts';
+import type { Asset } from './assets.ts';
+import { readExamples } from './files.ts';
 import { graphiqlUrl } from './graphiql-link.ts';
 import { renderHeader, renderHtml, renderTokenField, type Site } from './page.ts';
 
 // GraphiQL's editor sets inline styles, and GraphiQL's style sheet embeds its fonts.
-const POLICY = {
-  'style-src': "'self' 'unsafe-inline'",
-  'worker-src': "'self'",
-  'font-src': 'data:',
+export const GRAPHIQL_POLICY = {
+  'style-src': ["'self'", "'unsafe-inline'"],
+  'worker-src': ["'self'"],
+  'font-src': ['data:'],
 };
 
 /** The first line of an example: `# group: title`. */
@@ -50,7 +49,6 @@ export async function renderGraphiql(site: Site): Promise<Asset> {
   };
   return renderHtml(site, {
     title: 'GraphiQL',
-    policy: POLICY,
     styles: ['/assets/page.css', '/assets/graphiql/graphiql.css', '/assets/graphiql-page.css'],
     library: '/assets/graphiql/graphiql.js',
     scripts: ['/assets/graphiql-page.js'],
@@ -75,12 +73,12 @@ const FILES = {
   'graphql.js': 'graphqlWorker',
 } as const;
 
-export const createGraphiqlFiles = (): Route[] =>
-  Object.entries(FILES).map(([name, part]) => ({
-    path: `/assets/graphiql/${name}`,
-    get: serveAsset(async () => {
-      // Imported on the first request, because the module is 9 MB.
-      const { [part]: content } = await import('@graphql-yoga/render-graphiql/graphiql');
-      return textAsset(part === 'css' ? 'css' : 'js', content);
-    }),
-  }));
+/** GraphiQL's files by name, each with the function that reads it. */
+export const graphiqlFiles = Object.entries(FILES).map(([name, part]) => {
+  const read = async (): Promise<Asset> => {
+    // Imported on the first request, because the module is 9 MB.
+    const { [part]: content } = await import('@graphql-yoga/render-graphiql/graphiql');
+    return { type: part === 'css' ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8', content };
+  };
+  return [name, read] as const;
+});

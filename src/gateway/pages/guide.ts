@@ -5,8 +5,7 @@ import escapeHtml from 'escape-html';
 import { z } from 'zod';
 
 import { ConfigError } from '../config/config.ts';
-import type { Route } from '../http/route.ts';
-import { type Asset, serveAsset } from '../http/static-asset.ts';
+import type { Asset } from './assets.ts';
 import { renderIndexed, renderPage, type Site } from './page.ts';
 
 /** The guide's documents, as written by scripts/render-guide.js. */
@@ -29,7 +28,7 @@ function adapt(html: string, { config }: Site): string {
 }
 
 /** Renders the guide's start page: its documents and their sections. */
-function renderStart(site: Site, pages: Guide): Asset {
+export function renderStart(site: Site, pages: Guide): Asset {
   const parts = pages.map(({ name, title, sections }) => {
     const links = sections.map(
       ({ id, text }) => `<li><a href="/guide/${name}#${id}">${escapeHtml(text)}</a></li>`,
@@ -46,7 +45,7 @@ function renderStart(site: Site, pages: Guide): Asset {
   });
 }
 
-const renderDocument = (
+export const renderDocument = (
   site: Site,
   pages: Guide,
   { name, title, sections, html }: Guide[number],
@@ -66,21 +65,14 @@ const renderDocument = (
 };
 
 /**
- * Creates the routes of the guide, if the store has one.
+ * Reads the documents of the guide; none if the store has no guide.
  * @throws ConfigError if the guide has not been built
  */
-export function createGuide(site: Site): Route[] {
-  const { guide } = site.store.pages;
+export function readGuide({ store }: Pick<Site, 'store'>): Guide {
+  const { guide } = store.pages;
   if (!guide) return [];
   if (!existsSync(guide)) {
     throw new ConfigError(`${fileURLToPath(guide)} does not exist. Run \`npm run build\` first.`);
   }
-  const pages = Guide.parse(JSON.parse(readFileSync(guide, 'utf8')));
-  return [
-    { path: '/guide', get: serveAsset(() => renderStart(site, pages)) },
-    ...pages.map((page): Route => ({
-      path: `/guide/${page.name}`,
-      get: serveAsset(() => renderDocument(site, pages, page)),
-    })),
-  ];
+  return Guide.parse(JSON.parse(readFileSync(guide, 'utf8')));
 }

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import type { Asset } from '../http/static-asset.ts';
+import type { Asset } from './assets.ts';
 import type { Example } from '../store.ts';
 import { renderBlock, renderCode } from './code.ts';
 import { linkToGraphiql } from './graphiql-link.ts';

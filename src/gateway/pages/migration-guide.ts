@@ -1,7 +1,7 @@
 import escapeHtml from 'escape-html';
 
 import type { Config } from '../config/config.ts';
-import type { Asset } from '../http/static-asset.ts';
+import type { Asset } from './assets.ts';
 import { describeLifecycle } from '../rest/rest-operation.ts';
 import type { RestOperation } from '../store.ts';
 import { renderCode, renderText } from './code.ts';

@@ -1,44 +1,139 @@
-import type { Route } from '../http/route.ts';
-import { serveAsset } from '../http/static-asset.ts';
+import etag from '@fastify/etag';
+import helmet from '@fastify/helmet';
+import files from '@fastify/static';
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+
+import { GatewayError } from '../contract/gateway-error.ts';
+import { addToVary, rootFrom } from '../http/request.ts';
 import { printSchema } from '../schema/print.ts';
-import { OWN_FILES, ownFile } from './files.ts';
-import { createGraphiqlFiles } from './graphiql.ts';
-import { createGuide } from './guide.ts';
+import { addError } from '../telemetry/request-log.ts';
+import { serveAsset } from './assets.ts';
+import { OWN } from './files.ts';
+import { GRAPHIQL_POLICY, graphiqlFiles, renderGraphiql } from './graphiql.ts';
+import { readGuide, renderDocument, renderStart } from './guide.ts';
 import { renderHome } from './home.ts';
 import { renderMigrationGuide } from './migration-guide.ts';
-import { renderIcon, type Site } from './page.ts';
-import { renderReference } from './reference.ts';
-import { renderSchema } from './schema-page.ts';
-import { renderStatus } from './status.ts';
+import { renderIcon, renderPage, type Site } from './page.ts';
 
-/** Creates the routes of the schema: the page and the SDL. */
-const createSchemaRoutes = (site: Site): Route[] => [
-  { path: '/schema', get: serveAsset(() => renderSchema(site)) },
-  {
-    path: '/schema.graphql',
-    get: serveAsset(() => ({
-      type: 'text/plain; charset=utf-8',
-      content: printSchema(site.store.schema),
-    })),
-  },
-];
+/** The value of the constraint `page` for browsers that navigate to a page (server/app.ts). */
+export const FOR_BROWSERS = { page: 'html' } as const;
 
-/** Creates the routes of all pages and their assets, except the GraphiQL page at /graphql. */
-export const createPages = (site: Site): Route[] => [
-  { path: '/', get: serveAsset(() => renderHome(site)) },
-  { path: '/docs', get: serveAsset(() => renderReference(site)) },
-  { path: '/docs/moving', get: serveAsset(() => renderMigrationGuide(site)) },
-  { path: '/status', get: serveAsset(() => renderStatus(site)) },
-  {
+// Allows only resources from this server and images in data URLs. Inline scripts are blocked.
+const POLICY = {
+  'default-src': ["'none'"],
+  'script-src': ["'self'"],
+  'style-src': ["'self'"],
+  'img-src': ["'self'", 'data:'],
+  'connect-src': ["'self'"],
+  'base-uri': ["'none'"],
+  'form-action': ["'none'"],
+  'frame-ancestors': ["'none'"],
+};
+
+const withPolicy = (policy: object) => ({
+  contentSecurityPolicy: { useDefaults: false, directives: { ...POLICY, ...policy } },
+});
+
+const PROTECTION = {
+  ...withPolicy({}),
+  // For browsers that do not support frame-ancestors.
+  frameguard: { action: 'deny' as const },
+  // Whether the gateway is only reachable by TLS is known to the proxy in front of it.
+  hsts: false,
+};
+
+// No page is this deep. The references of a "not found" page get longer with the depth of its path.
+const MAX_ROOT_LENGTH = '../'.length * 10;
+
+const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] ?? url;
+
+/**
+ * Redirects a browser from a path that ends with a slash, against which it would resolve the page's relative references.
+ */
+const redirectFromSlash = (request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined => {
+  const path = pathOf(request);
+  const isKnown = request.routeOptions.url !== '/*';
+  if (path === '/' || !path.endsWith('/') || !isKnown) return undefined;
+  return reply.redirect(rootFrom(path) + request.url.slice(1).replace(/\/(?=\?|$)/, ''), 308);
+};
+
+/** Sends the page for an unknown path. @throws GatewayError if the path is too deep */
+async function sendNotFound(site: Site, request: FastifyRequest, reply: FastifyReply) {
+  const root = rootFrom(pathOf(request));
+  if (root.length > MAX_ROOT_LENGTH) throw new GatewayError('NOT_FOUND');
+  addError(request.requestLog, { code: 'NOT_FOUND' });
+  // Without this header, the response can't be a 304.
+  request.headers['if-none-match'] = undefined;
+  const { type, content } = renderPage(site, {
+    root,
+    path: '',
+    title: 'Not found',
+    main: '<h1>Not found</h1>\n<p class="lead">There is no page at this path.</p>',
+  });
+  void reply.code(404).type(type);
+  return content;
+}
+
+/** Creates the routes of all pages. */
+const createPages =
+  (site: Site): FastifyPluginAsync =>
+  async (app) => {
+    await app.register(helmet, PROTECTION);
+    app.addHook('preHandler', async (request, reply) => redirectFromSlash(request, reply));
+    app.get('/', serveAsset(() => renderHome(site)));
+    app.get('/docs/moving', serveAsset(() => renderMigrationGuide(site)));
+    const guide = readGuide(site);
+    if (guide.length > 0) app.get('/guide', serveAsset(() => renderStart(site, guide)));
+    for (const document of guide) {
+      app.get(`/guide/${document.name}`, serveAsset(() => renderDocument(site, guide, document)));
+    }
+    if (site.config.graphiql) {
+      app.get('/graphql', {
+        constraints: FOR_BROWSERS,
+        helmet: withPolicy(GRAPHIQL_POLICY),
+        handler: serveAsset(() => renderGraphiql(site)),
+      });
+    }
+    app.get('/*', {
+      constraints: FOR_BROWSERS,
+      config: { route: 'other' },
+      handler: (request, reply) => sendNotFound(site, request, reply),
+    });
+  };
+
+/** Creates the routes of the files that pages load, and of the schema as text. */
+const createFiles =
+  ({ store, config }: Site): FastifyPluginAsync =>
+  async (app) => {
+    await app.register(files, { root: OWN, prefix: '/assets/', cacheControl: false });
     // For documents that don't name an icon, such as /schema.graphql, browsers request this path.
-    path: '/favicon.ico',
-    get: serveAsset(() => ({ type: 'image/svg+xml', content: renderIcon(site.store.pages.icon) })),
-  },
-  ...createGuide(site),
-  ...(site.config.introspection ? createSchemaRoutes(site) : []),
-  ...(site.config.graphiql ? createGraphiqlFiles() : []),
-  ...OWN_FILES.map((name): Route => ({
-    path: `/assets/${name}`,
-    get: serveAsset(() => ownFile(name)),
-  })),
-];
+    app.get(
+      '/favicon.ico',
+      serveAsset(() => ({ type: 'image/svg+xml', content: renderIcon(store.pages.icon) })),
+    );
+    if (config.introspection) {
+      const content = printSchema(store.schema);
+      app.get('/schema.graphql', serveAsset(() => ({ type: 'text/plain; charset=utf-8', content })));
+    }
+    if (!config.graphiql) return;
+    for (const [name, read] of graphiqlFiles) {
+      app.get(`/assets/graphiql/${name}`, serveAsset(read));
+    }
+  };
+
+/** Creates the routes of all pages and of the files that they load. */
+export const createPageRoutes =
+  (site: Site): FastifyPluginAsync =>
+  async (app) => {
+    await app.register(etag, { weak: true });
+    app.addHook('onRequest', async (_request, reply) => {
+      addToVary(reply, 'accept');
+      void reply.headers({
+        // Browsers may store the content, but must revalidate it with the ETag each time (RFC 9111 §5.2.2.4).
+        'Cache-Control': 'no-cache',
+        'Cross-Origin-Resource-Policy': 'same-origin',
+      });
+    });
+    await app.register(createFiles(site));
+    await app.register(createPages(site));
+  };

@@ -1,8 +1,8 @@
 import escapeHtml from 'escape-html';
 
 import type { Config } from '../config/config.ts';
-import type { Asset } from '../http/static-asset.ts';
 import type { Store } from '../store.ts';
+import type { Asset } from './assets.ts';
 
 /** The data from which pages are rendered. */
 export interface Site {
@@ -89,18 +89,6 @@ export const renderTokenField = ({ config }: Site): string =>
     ? '<label class="token">Token <input id="token" class="field" type="text" autocomplete="off" autocapitalize="off" spellcheck="false"></label>'
     : '';
 
-// Allows only resources from this server and images in data URLs. Inline scripts are blocked.
-const POLICY = {
-  'default-src': "'none'",
-  'script-src': "'self'",
-  'style-src': "'self'",
-  'img-src': "'self' data:",
-  'connect-src': "'self'",
-  'base-uri': "'none'",
-  'form-action': "'none'",
-  'frame-ancestors': "'none'",
-};
-
 /** Renders the store's icon as a standalone file. */
 export const renderIcon = (icon: string): string =>
   icon.replace('<svg', '<svg xmlns="http://www.w3.org/2000/svg" fill="#0b8a78"');
@@ -115,25 +103,14 @@ interface HtmlDocument {
   /** A classic script, loaded first. */
   readonly library?: string;
   readonly scripts: readonly string[];
-  /** Directives that extend POLICY or replace its directives of the same names. */
-  readonly policy?: Readonly<Record<string, string>>;
 }
 
-/** Renders an HTML document with a Content-Security-Policy. Absolute paths in it become relative to the page. */
+/** Renders an HTML document. Absolute paths in it become relative to the page. */
 export const renderHtml = (
   { store }: Site,
-  { root = './', title, body, styles, library, scripts, policy }: HtmlDocument,
+  { root = './', title, body, styles, library, scripts }: HtmlDocument,
 ): Asset => ({
   type: 'text/html; charset=utf-8',
-  headers: {
-    'Content-Security-Policy': Object.entries({ ...POLICY, ...policy })
-      .map(([directive, sources]) => `${directive} ${sources}`)
-      .join('; '),
-    'Cross-Origin-Opener-Policy': 'same-origin',
-    // This header is for browsers that do not support frame-ancestors.
-    'X-Frame-Options': 'DENY',
-    'Referrer-Policy': 'no-referrer',
-  },
   content: `<!doctype html>
 <html lang="en">
 <head>

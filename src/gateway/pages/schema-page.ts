@@ -11,7 +11,7 @@ import {
   printType,
 } from 'graphql';
 
-import type { Asset } from '../http/static-asset.ts';
+import type { Asset } from './assets.ts';
 import { renderBlock } from './code.ts';
 import { renderIndexed, renderPage, type Site } from './page.ts';
 

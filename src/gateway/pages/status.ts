@@ -1,7 +1,7 @@
 import escapeHtml from 'escape-html';
 
 import { deprecatedIn } from '../graphql/analysis/usage.ts';
-import type { Asset } from '../http/static-asset.ts';
+import type { Asset } from './assets.ts';
 import { toDay } from '../kinds/times.ts';
 import { deprecatedOf, pathOf } from '../rest/rest-operation.ts';
 import type { RestOperation, Store } from '../store.ts';

@@ -2,9 +2,6 @@ import { z } from 'zod';
 
 import type { Config } from '../config/config.ts';
 import { POSITION_HEADER } from '../database/cluster/position.ts';
-import type { Route } from '../http/route.ts';
-import { serveAsset } from '../http/static-asset.ts';
-import { JSON_CONTENT_TYPE } from '../http/write-response.ts';
 import { toDay } from '../kinds/times.ts';
 import type { RestOperation, Store } from '../store.ts';
 import { toResponses } from './responses.ts';
@@ -112,12 +109,4 @@ export const createOpenApi = (store: Store, config: Config): object => ({
     schemas: toSchemas(store),
     ...(config.auth && { securitySchemes: { bearer: BEARER } }),
   },
-});
-
-export const createOpenApiRoute = (store: Store, config: Config): Route => ({
-  path: '/openapi.json',
-  get: serveAsset(() => ({
-    type: JSON_CONTENT_TYPE,
-    content: JSON.stringify(createOpenApi(store, config)),
-  })),
 });

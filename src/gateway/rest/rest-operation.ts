@@ -2,7 +2,8 @@ import type { Config } from '../config/config.ts';
 import type { Context } from '../context.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
 import { positionOf } from '../database/cluster/position.ts';
-import { rootFrom, type Route } from '../http/route.ts';
+import { rootFrom } from '../http/request.ts';
+import type { Route } from '../http/route.ts';
 import { toDay } from '../kinds/times.ts';
 import type { RestOperation } from '../store.ts';
 

@@ -1,8 +1,6 @@
-import etag from 'etag';
 import { z } from 'zod';
 
 import { Id, parse } from '../contract/parse.ts';
-import { isUnchanged } from '../http/static-asset.ts';
 import type { Resource, RestLifecycle, RestOperation } from '../store.ts';
 import type { Repository } from '../tables/repository.ts';
 import type { Field } from '../tables/stored-table.ts';
@@ -93,10 +91,7 @@ export function rowRoute<Row extends object>(
     get: async ({ source }, request) => {
       const { [name]: id = 0n } = parse(parameters, request.parameters);
       const body = writeRow(fields, await required.load(source, id));
-      const headers = { ETag: etag(body, { weak: true }), 'Cache-Control': 'no-cache' };
-      return isUnchanged(request.headers, headers.ETag)
-        ? { status: 304, headers, body: '' }
-        : { status: 200, headers, body };
+      return { status: 200, headers: { 'Cache-Control': 'no-cache' }, body };
     },
   };
 }

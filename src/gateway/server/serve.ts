@@ -69,7 +69,7 @@ export async function serve(
     // Loaded while the database opens.
     import('./server.ts'),
   ]);
-  const { server, stop } = createGateway(store, db, config, log);
+  const { server, stop } = await createGateway(store, db, config, log);
   const deleteOld = async (): Promise<void> => {
     await deleteOldChanges(db, config.changesMs).catch((error: unknown) =>
       log.warn({ err: error }, 'Old changes could not be deleted.'),

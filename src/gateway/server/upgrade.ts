@@ -6,10 +6,10 @@ import { GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws';
 import type { Config } from '../config/config.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
 import type { GraphqlEndpoint } from '../graphql/endpoint.ts';
-import type { ClientErrors } from '../http/client-error.ts';
-import { isFromAllowedOrigin } from '../http/cors.ts';
-import { findRejection, hasTooManyHeaders, ignoreLongLists, targetOf } from '../http/request.ts';
-import { GRAPHQL_PATH } from './dispatch.ts';
+import { isFromAllowedOrigin } from '../http/request.ts';
+import { isResponding, type Turns } from './connections.ts';
+import type { RejectData } from './errors.ts';
+import { findRejection, hasTooManyHeaders, ignoreLongLists, toRoutedUrl } from './requests.ts';
 
 // The WebSocket version of RFC 6455. In version 8, which ws also accepts, the origin of the page is not in the Origin
 // header.
@@ -27,12 +27,12 @@ function requireAllowed(request: IncomingMessage, config: Config): void {
   const rejection = findRejection(request, config);
   if (rejection) throw rejection;
   const { headers } = request;
-  if (targetOf(request).path !== GRAPHQL_PATH) throw new GatewayError('NOT_FOUND');
+  if (!/^\/graphql\/?($|\?)/.test(toRoutedUrl(request))) throw new GatewayError('NOT_FOUND');
   if (headers['sec-websocket-version'] !== VERSION) {
     throw new GatewayError('BAD_REQUEST', `WebSockets require Sec-WebSocket-Version: ${VERSION}.`);
   }
   // Browsers let pages from any site open a WebSocket, and name the site in Origin.
-  if (headers.origin !== undefined && !isFromAllowedOrigin(request, config)) {
+  if (headers.origin !== undefined && !isFromAllowedOrigin(headers, config)) {
     throw new GatewayError(
       'FORBIDDEN',
       "The header Origin must be the gateway's own origin, as in the header Host, or be in CORS_ORIGINS.",
@@ -72,11 +72,12 @@ export function acceptWebSockets(
   server: Server,
   { acceptWebSocket }: GraphqlEndpoint,
   config: Config,
-  { isResponding, reject }: ClientErrors,
+  turns: Turns,
+  reject: RejectData,
 ): void {
   server.on('upgrade', (request, socket, head) => {
     // The unfinished response is lost, because node:http has detached the socket from it.
-    if (isResponding(socket)) return void socket.destroy();
+    if (isResponding(turns, socket)) return void socket.destroy();
     // node:http has dropped any headers above the limit. If Content-Length is among them, the body would be read as a
     // request.
     if (!isWebSocket(request) && !hasTooManyHeaders(request)) {

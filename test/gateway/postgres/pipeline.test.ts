@@ -30,7 +30,7 @@ beforeAll(async () => {
   const log = createLog('error');
   const db = await openStore(petStore, config, log);
   await fillSample(db, petStore);
-  const { server } = createGateway(petStore, db, config, log);
+  const { server } = await createGateway(petStore, db, config, log);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   close = async () => {

@@ -49,8 +49,9 @@ export function parseWithin({ maxTokens }: Limits, source: string | Source): Doc
   try {
     return withinStack(() => parse(source, { maxLexicalTokens: maxTokens }));
   } catch (error) {
-    if (!(error instanceof Error && TOO_MANY_TOKENS.test(error.message))) throw error;
-    throw documentTooLarge(maxTokens, 'tokens');
+    if (!(error instanceof GraphQLError)) throw error;
+    if (TOO_MANY_TOKENS.test(error.message)) throw documentTooLarge(maxTokens, 'tokens');
+    throw Object.assign(error, { extensions: { code: 'GRAPHQL_PARSE_FAILED' } });
   }
 }
 

@@ -9,8 +9,8 @@ import type { DocumentParams } from '../params.ts';
 /** The context that plugins get for a request. */
 export interface RequestContext extends CallContext, Exchange {
   readonly params: DocumentParams;
-  /** Set once the document is parsed, if it contains the operation. */
-  readonly operation: Operation | undefined;
+  /** Set once the document is known. */
+  operation: Operation | undefined;
 }
 
 /** A request to execute one operation of a valid document. */

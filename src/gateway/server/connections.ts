@@ -1,0 +1,95 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+import type { FastifyInstance } from 'fastify';
+
+const CHECK_INTERVAL_MS = 1000;
+const LARGE_BYTES = 65_536;
+
+/** Queues the requests of each connection. */
+export type Turns = ReturnType<typeof createTurns>;
+
+/**
+ * Handles the requests of a connection one after another: a request that arrives before the previous response has been
+ * sent (pipelining, RFC 9112 §9.3.2) waits for that response. Fastify would handle all of them at once, so a connection
+ * could have any number of pending responses, which node:http does not close when the connection closes.
+ */
+export function createTurns() {
+  const last = new WeakMap<Duplex, ServerResponse>();
+  return {
+    /** Returns the response to a connection's last request, which may be waiting for earlier responses. */
+    lastOf: (socket: Duplex): ServerResponse | undefined => last.get(socket),
+    /** Handles a request after the previous requests on its connection. */
+    take: ({ socket }: IncomingMessage, response: ServerResponse, handle: () => void): void => {
+      const previous = last.get(socket);
+      last.set(socket, response);
+      if (!previous || previous.writableFinished) return handle();
+      previous.once('close', () => {
+        // Skipped if the previous response closed the connection.
+        if (socket.writable) handle();
+      });
+    },
+  };
+}
+
+/** Returns the size of a response that is not a stream; 0 for a stream. */
+export const bytesOf = (payload: unknown): number =>
+  typeof payload === 'string' || Buffer.isBuffer(payload) ? Buffer.byteLength(payload) : 0;
+
+/** Whether a connection's last response is unfinished. */
+export const isResponding = ({ lastOf }: Turns, socket: Duplex): boolean =>
+  lastOf(socket)?.writableFinished === false;
+
+/** Returns the open connections of a server. The set changes as they open and close. */
+export function trackConnections(server: Server): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    // ignoreUpgrade emits `connection` again for the same socket.
+    if (sockets.has(socket)) return;
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    // node:http removes its error listener from a socket before it emits `connect`, and an error event without a
+    // listener crashes the process. A broken connection needs no further handling.
+    socket.on('error', () => {});
+  });
+  return sockets;
+}
+
+/**
+ * Limits the memory for data that slow clients have not read yet, in bytes for all connections together. Above the
+ * limit, the connections with the most unsent data are closed, until the remaining data is within the limit. A response
+ * counts as a whole until it has been sent, because its compression may not have begun.
+ */
+export function limitUnsent(
+  app: FastifyInstance,
+  sockets: ReadonlySet<Socket>,
+  maxBytes: number,
+): void {
+  const sending = new WeakMap<Socket, number>();
+  const unsentOn = (socket: Socket): number =>
+    Math.max(socket.writableLength, sending.get(socket) ?? 0);
+  const enforce = (): void => {
+    // A destroyed socket drops its data, but remains in the set until it has closed.
+    const open = [...sockets].filter((socket) => !socket.destroyed);
+    let total = open.reduce((sum, socket) => sum + unsentOn(socket), 0);
+    if (total <= maxBytes) return;
+    for (const socket of open.toSorted((a, b) => unsentOn(b) - unsentOn(a))) {
+      if (total <= maxBytes) return;
+      total -= unsentOn(socket);
+      app.log.warn('Closed the connection of a slow client: too much unsent data in memory.');
+      socket.destroy();
+    }
+  };
+  const timer = setInterval(enforce, CHECK_INTERVAL_MS).unref();
+  app.addHook('onClose', async () => clearInterval(timer));
+  app.addHook('onSend', ({ raw: { socket } }, reply, payload, done) => {
+    const bytes = bytesOf(payload);
+    if (bytes > LARGE_BYTES) {
+      sending.set(socket, bytes);
+      reply.raw.once('close', () => sending.delete(socket));
+      enforce();
+    }
+    done(null, payload);
+  });
+}

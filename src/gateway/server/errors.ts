@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+import type { ErrorCode } from '../contract/error-codes.ts';
+import { codeOf, GatewayError } from '../contract/gateway-error.ts';
+import { toGatewayError } from '../database/database-errors.ts';
+import type { Log } from '../telemetry/log.ts';
+import { addError, logCause } from '../telemetry/request-log.ts';
+import type { Turns } from './connections.ts';
+
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** The codes of errors from node:http and Fastify whose meaning is more specific than BAD_REQUEST. */
+const ERROR_CODES: Record<string, ErrorCode> = {
+  HPE_HEADER_OVERFLOW: 'HEADERS_TOO_LARGE',
+  ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT',
+  FST_ERR_CTP_BODY_TOO_LARGE: 'PAYLOAD_TOO_LARGE',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'UNSUPPORTED_MEDIA_TYPE',
+};
+
+/** Returns the error for the caller of anything that a route, a plugin or Fastify throws. */
+export function toResponseError(error: unknown, { raw }: FastifyRequest): GatewayError {
+  if (error instanceof GatewayError) return error;
+  const code = codeOf(error);
+  if (code === 'ECONNRESET' && !raw.complete) {
+    return new GatewayError('BAD_REQUEST', 'The body is incomplete.');
+  }
+  // @fastify/static rejects a path outside its folder.
+  if (error instanceof Error && 'statusCode' in error && error.statusCode === 403) {
+    return new GatewayError('NOT_FOUND');
+  }
+  if (code.startsWith('FST_ERR_CTP_')) return new GatewayError(ERROR_CODES[code] ?? 'BAD_REQUEST');
+  return toGatewayError(error);
+}
+
+/** Sends an error as JSON. Fastify calls this function for anything that is thrown while it handles a request. */
+export function sendError(
+  thrown: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  log: Log,
+): void {
+  const error = toResponseError(thrown, request);
+  addError(request.requestLog, error);
+  logCause(log, request.requestLog, error);
+  void reply
+    .code(error.status)
+    .headers(error.headers)
+    .type(JSON_TYPE)
+    .send(JSON.stringify(error));
+}
+
+/** Writes an error response to data for which node:http emits no `request` event. */
+function writeError(error: GatewayError, socket: Duplex, requestId: string, log: Log): void {
+  if (!socket.writable) return void socket.destroy();
+  const { status, code, message } = error;
+  log.info({ requestId, status, codes: [code], reason: message }, 'A request was rejected.');
+  const body = JSON.stringify(error);
+  const headers = {
+    ...error.headers,
+    'Content-Type': JSON_TYPE,
+    'X-Content-Type-Options': 'nosniff',
+    'X-Request-Id': requestId,
+    'Content-Length': Buffer.byteLength(body),
+    Connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(
+    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${body}`,
+    // node:http does not close this socket while the client keeps its side open, and a shutdown would wait for it.
+    () => socket.destroy(),
+  );
+}
+
+/**
+ * Whether the client would recognize an error response written now. If the last request is complete, its response must
+ * have been sent, or the client would take the error for that response or part of it. If the last request is not
+ * complete, the error is the response to that request, so no other response to it may have begun.
+ */
+const canWriteError = (last?: ServerResponse): boolean =>
+  !last || (last.req.complete ? last.writableFinished : last.socket !== null && !last.headersSent);
+
+/** Rejects data for which node:http emits no `request` event. */
+export type RejectData = (error: Error, socket: Duplex) => void;
+
+/**
+ * Creates the function that rejects such data with an error response, or closes the socket. Errors other than a
+ * GatewayError come from node:http. `idOf` returns the id of the request to which a response belongs.
+ */
+export const createRejectData =
+  ({ lastOf }: Turns, idOf: (response: ServerResponse) => string | undefined, log: Log): RejectData =>
+  (error, socket) => {
+    const code = codeOf(error);
+    const rejection =
+      error instanceof GatewayError ? error : new GatewayError(ERROR_CODES[code] ?? 'BAD_REQUEST');
+    const last = lastOf(socket);
+    if (code === 'ECONNRESET' || !canWriteError(last)) return void socket.destroy();
+    const id = last && !last.req.complete ? idOf(last) : undefined;
+    writeError(rejection, socket, id ?? randomUUID(), log);
+  };

@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+
+import { trace } from '@opentelemetry/api';
+
+import type { Config } from '../config/config.ts';
+import { GatewayError } from '../contract/gateway-error.ts';
+
+export const MAX_HEADERS = 1000;
+
+// Comma-separated headers whose length is limited, because negotiator 1.0.0 takes quadratic time for an Accept with an
+// unclosed quote.
+const LISTS = ['accept', 'accept-encoding', 'if-none-match', 'sec-websocket-protocol'] as const;
+// Browsers send fewer than 300 characters.
+const MAX_LIST_LENGTH = 1000;
+
+// Browsers resolve localhost themselves (RFC 6761 §6.3), and an IP address needs no DNS.
+const WITHOUT_DNS = /^((\w[\w-]*\.)*localhost|\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\])(:\d+)?$/i;
+
+const REQUEST_ID = /^[\w.:-]{1,128}$/;
+// https://www.w3.org/TR/trace-context/#traceparent-header: neither id may be all zeros.
+const TRACEPARENT = /^00-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
+
+/** Returns the id of a request: its X-Request-Id if that is valid, or else its trace id, or else a new id. */
+export function requestIdOf({
+  'x-request-id': id,
+  traceparent,
+}: IncomingHttpHeaders): string {
+  if (typeof id === 'string' && REQUEST_ID.test(id)) return id;
+  const traceId = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
+  return traceId ?? trace.getActiveSpan()?.spanContext().traceId ?? randomUUID();
+}
+
+function canDecode(path: string): boolean {
+  try {
+    return decodeURIComponent(path) !== '';
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Returns the URL that Fastify routes: without the origin in an absolute form (RFC 9112 §3.2.2), and with a path that it
+ * can decode, so that a malformed escape in an unknown path is not found, and one in a parameter is an invalid parameter.
+ */
+export function toRoutedUrl({ url = '/' }: IncomingMessage): string {
+  const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '');
+  const rooted = target.startsWith('/') ? target : `/${target}`;
+  if (!rooted.includes('%')) return rooted;
+  const [path = '', ...search] = rooted.split('?');
+  return canDecode(path) ? rooted : [path.replaceAll('%', '%25'), ...search].join('?');
+}
+
+/**
+ * Ignores each header in LISTS that has more than 1,000 characters, as if the client had not sent it. A server may
+ * disregard a client's preferences (RFC 9110 §12.5.1).
+ */
+export function ignoreLongLists(headers: IncomingHttpHeaders): void {
+  for (const name of LISTS) {
+    if ((headers[name]?.length ?? 0) > MAX_LIST_LENGTH) headers[name] = undefined;
+  }
+}
+
+/** Whether a request has more headers than allowed. node:http must keep at least one more than allowed. */
+export const hasTooManyHeaders = ({ rawHeaders }: IncomingMessage): boolean =>
+  // Each header takes two items: its name and its value.
+  rawHeaders.length > 2 * MAX_HEADERS;
+
+/** Whether a request has several Host headers. node:http keeps the first header; a proxy may have checked another. */
+function repeatsHost({ rawHeaders }: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (/^host$/i.test(rawHeaders[index] ?? '')) hosts += 1;
+  }
+  return hosts > 1;
+}
+
+/** Returns the reason to reject a request on any path; undefined if there is none. */
+export function findRejection(
+  request: IncomingMessage,
+  { checksHost, limits: { maxUrlBytes } }: Config,
+): GatewayError | undefined {
+  const { httpVersion, url = '/' } = request;
+  const { host } = request.headers;
+  if (hasTooManyHeaders(request)) {
+    return new GatewayError(
+      'HEADERS_TOO_LARGE',
+      `A request must have at most ${MAX_HEADERS} headers.`,
+    );
+  }
+  if (httpVersion === '1.1' && host === undefined) {
+    return new GatewayError('BAD_REQUEST', 'The Host header is missing (RFC 9112 §3.2).');
+  }
+  if (repeatsHost(request)) {
+    return new GatewayError(
+      'BAD_REQUEST',
+      'The Host header is sent more than once (RFC 9112 §3.2).',
+    );
+  }
+  // The owner of another site can make its name resolve to 127.0.0.1 (DNS rebinding), so that browsers treat the site's
+  // pages as pages of this gateway.
+  if (checksHost && host !== undefined && !WITHOUT_DNS.test(host)) {
+    return new GatewayError('MISDIRECTED_REQUEST');
+  }
+  if (url.length <= maxUrlBytes) return undefined;
+  return new GatewayError('URI_TOO_LONG', `The URL must be at most ${maxUrlBytes} bytes long.`);
+}
