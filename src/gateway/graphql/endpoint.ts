@@ -48,8 +48,7 @@ function writeResult(
   reply: FastifyReply,
   log: Log,
 ): string {
-  const type =
-    preferredType(headers, GRAPHQL_TYPES) === GRAPHQL_TYPE ? GRAPHQL_TYPE : JSON_TYPE;
+  const type = preferredType(headers, GRAPHQL_TYPES) === GRAPHQL_TYPE ? GRAPHQL_TYPE : JSON_TYPE;
   const isJson = type === JSON_TYPE;
   const { body, status, headers: own } = toClientResult(result, { isJson, log, requestLog });
   void reply.code(status).headers(own).type(`${type}; charset=utf-8`);
@@ -91,6 +90,7 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
   };
 
   const routes: FastifyPluginCallback = (app, _options, done) => {
+    app.decorateRequest('caller');
     // The caller is authenticated before its body is read.
     app.addHook('onRequest', async (request, reply) => {
       // The response to the same GET may change later, for example once its document can be found by its hash.
@@ -113,7 +113,9 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
       },
     });
     app.post(GRAPHQL_PATH, {
-      onRequest: async ({ headers: { 'content-type': type, 'content-encoding': encoding = '' } }) => {
+      onRequest: async ({
+        headers: { 'content-type': type, 'content-encoding': encoding = '' },
+      }) => {
         if (!type || !/^(identity)?$/i.test(encoding.trim())) {
           throw new GatewayError('UNSUPPORTED_MEDIA_TYPE');
         }

@@ -71,6 +71,12 @@ export function parseJson(json: Buffer, name: string, { maxJsonValues: max }: Li
   }
 }
 
+function requireObject(name: string, value: unknown): void {
+  if (value != null && (typeof value !== 'object' || Array.isArray(value))) {
+    throw new GatewayError('BAD_REQUEST', `${name} must be a JSON object.`);
+  }
+}
+
 /**
  * Returns the parameters of GraphQL over HTTP and the document's id; other parameters are ignored.
  * @throws GatewayError
@@ -96,11 +102,8 @@ export function toDocumentParams(
   if (operationName != null && typeof operationName !== 'string') {
     throw new GatewayError('BAD_REQUEST', 'operationName must be a string.');
   }
-  for (const [name, value] of Object.entries({ variables, extensions })) {
-    if (value != null && (typeof value !== 'object' || Array.isArray(value))) {
-      throw new GatewayError('BAD_REQUEST', `${name} must be a JSON object.`);
-    }
-  }
+  requireObject('variables', variables);
+  requireObject('extensions', extensions);
   const documentId = documentIdOf(params);
   // The properties are assigned one by one, because V8 takes ten times as long to spread them.
   const found: Mutable<DocumentParams> = {};

@@ -129,37 +129,19 @@ function requireRead({ operation, caller }: RequestContext, schema: GraphQLSchem
   if (operation && usageOf(schema, operation).reads) requireScope(caller, 'read');
 }
 
-/**
- * Creates the executor of operations: Yoga's plugins without its HTTP layer, through `getEnveloped`. A document that was
- * executed before is neither parsed nor validated again.
- *
- * Resolvers use neither Pothos' `t.relation` nor `prismaField`: plugin-prisma provides only the types. Rows are read
- * through the loaders of tables/loaders.ts, so that requests share statements.
- * @throws ConfigError if the manifest of trusted documents can't be used
- */
-export function createExecutor(options: GraphqlOptions, plugins: Plugins = []): Executor {
-  const { schema, context, config, metrics } = options;
-  const manifest = config.manifest ? readManifest(config.manifest, schema, config) : undefined;
-  for (const name of operationNamesOf(manifest)) metrics.trustName(name);
-  const documents = createDocuments(config, manifest);
-  const findText = createFindText(documents, manifest, config.documents);
-  const inTurn = createTurns(documents);
+/** Creates the function that runs a request whose document has this text, from parsing to the result. */
+function createRun(schema: GraphQLSchema, plugins: Plugins, documents: Documents) {
   const { getEnveloped } = createYoga<RequestContext>({
     schema,
-    plugins: [...createPlugins(options, documents), ...plugins],
+    plugins,
     logging: false,
     // toClientResult masks all errors, including parse and validation errors.
     maskedErrors: false,
     // All callers would share these caches.
     parserAndValidationCache: false,
   });
-
-  /** Runs a request. Does not wait before the execution, which must begin within the document's turn. */
-  const run = (
-    request: RequestContext,
-    text: string,
-    isSafe: boolean,
-  ): Results | Promise<Results> => {
+  // Not asynchronous, because the execution must begin within the document's turn.
+  return (request: RequestContext, text: string, isSafe: boolean): Results | Promise<Results> => {
     const { parse, validate, execute, subscribe, contextFactory } = getEnveloped(request);
     const known = documents.find(text, request.caller);
     const document: DocumentNode = known ?? parse(text);
@@ -179,7 +161,24 @@ export function createExecutor(options: GraphqlOptions, plugins: Plugins = []): 
     const contextValue: unknown = contextFactory();
     return contextValue instanceof Promise ? contextValue.then(start) : start(contextValue);
   };
+}
 
+/**
+ * Creates the executor of operations: Yoga's plugins without its HTTP layer, through `getEnveloped`. A document that was
+ * executed before is neither parsed nor validated again.
+ *
+ * Resolvers use neither Pothos' `t.relation` nor `prismaField`: plugin-prisma provides only the types. Rows are read
+ * through the loaders of tables/loaders.ts, so that requests share statements.
+ * @throws ConfigError if the manifest of trusted documents can't be used
+ */
+export function createExecutor(options: GraphqlOptions, plugins: Plugins = []): Executor {
+  const { schema, context, config, metrics } = options;
+  const manifest = config.manifest ? readManifest(config.manifest, schema, config) : undefined;
+  for (const name of operationNamesOf(manifest)) metrics.trustName(name);
+  const documents = createDocuments(config, manifest);
+  const findText = createFindText(documents, manifest, config.documents);
+  const inTurn = createTurns(documents);
+  const run = createRun(schema, [...createPlugins(options, documents), ...plugins], documents);
   return async ({ req, res, requestLog, recipient }, { caller, params, isSafe = false }) => {
     try {
       // The context has all properties that are set later, because V8 is slower with objects that grow or are created by

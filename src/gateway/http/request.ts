@@ -4,7 +4,23 @@ import type { FastifyReply } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import Negotiator from 'negotiator';
 
+import type { Caller } from '../auth/caller.ts';
 import type { Config } from '../config/config.ts';
+import type { RequestLog } from '../telemetry/request-log.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    requestLog: RequestLog;
+    /** Set for requests to /graphql. */
+    caller: Caller;
+  }
+  interface FastifyContextConfig {
+    /** The path template of a route of the store, for logs and metrics; other routes are logged at level debug. */
+    route?: string;
+    /** Headers of every response of the route, including errors. */
+    headers?: Readonly<Record<string, string>>;
+  }
+}
 
 // Matches the parameters in an Accept header other than the weight `q`. The types to choose from have no parameters.
 const PARAMETER = /;\s*(?!q=)[\w-]+=("[^"]*"|[^,;]*)/gi;

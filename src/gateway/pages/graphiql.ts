@@ -78,7 +78,10 @@ export const graphiqlFiles = Object.entries(FILES).map(([name, part]) => {
   const read = async (): Promise<Asset> => {
     // Imported on the first request, because the module is 9 MB.
     const { [part]: content } = await import('@graphql-yoga/render-graphiql/graphiql');
-    return { type: part === 'css' ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8', content };
+    return {
+      type: part === 'css' ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8',
+      content,
+    };
   };
   return [name, read] as const;
 });

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
-import type { Asset } from './assets.ts';
 import type { Example } from '../store.ts';
+import type { Asset } from './assets.ts';
 import { renderBlock, renderCode } from './code.ts';
 import { linkToGraphiql } from './graphiql-link.ts';
 import { liveScripts, renderLiveView } from './live-view.ts';

@@ -1,9 +1,9 @@
 import escapeHtml from 'escape-html';
 
 import type { Config } from '../config/config.ts';
-import type { Asset } from './assets.ts';
 import { describeLifecycle } from '../rest/rest-operation.ts';
 import type { RestOperation } from '../store.ts';
+import type { Asset } from './assets.ts';
 import { renderCode, renderText } from './code.ts';
 import { linkToGraphiql } from './graphiql-link.ts';
 import { renderPage, type Site } from './page.ts';

@@ -1,10 +1,11 @@
 import etag from '@fastify/etag';
 import helmet from '@fastify/helmet';
 import files from '@fastify/static';
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 
 import { GatewayError } from '../contract/gateway-error.ts';
-import { addToVary, rootFrom } from '../http/request.ts';
+import { GRAPHQL_PATH, GRAPHQL_TYPES } from '../graphql/endpoint.ts';
+import { addToVary, preferredType, rootFrom } from '../http/request.ts';
 import { printSchema } from '../schema/print.ts';
 import { addError } from '../telemetry/request-log.ts';
 import { serveAsset } from './assets.ts';
@@ -15,8 +16,20 @@ import { renderHome } from './home.ts';
 import { renderMigrationGuide } from './migration-guide.ts';
 import { renderIcon, renderPage, type Site } from './page.ts';
 
-/** The value of the constraint `page` for browsers that navigate to a page (server/app.ts). */
-export const FOR_BROWSERS = { page: 'html' } as const;
+const PAGE = 'text/html';
+
+/** Finds the requests of browsers that navigate to a page, for the routes with the constraint FOR_BROWSERS. */
+const forBrowsers: Parameters<FastifyInstance['addConstraintStrategy']>[0] = {
+  name: 'page',
+  storage: () => new Map(),
+  validate: () => true,
+  deriveConstraint: ({ headers }) =>
+    headers.accept?.includes(PAGE) && preferredType(headers, [...GRAPHQL_TYPES, PAGE]) === PAGE
+      ? 'html'
+      : undefined,
+};
+
+const FOR_BROWSERS = { page: 'html' } as const;
 
 // Allows only resources from this server and images in data URLs. Inline scripts are blocked.
 const POLICY = {
@@ -50,7 +63,10 @@ const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] ?? url;
 /**
  * Redirects a browser from a path that ends with a slash, against which it would resolve the page's relative references.
  */
-const redirectFromSlash = (request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined => {
+const redirectFromSlash = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply | undefined => {
   const path = pathOf(request);
   const isKnown = request.routeOptions.url !== '/*';
   if (path === '/' || !path.endsWith('/') || !isKnown) return undefined;
@@ -80,15 +96,28 @@ const createPages =
   async (app) => {
     await app.register(helmet, PROTECTION);
     app.addHook('preHandler', async (request, reply) => redirectFromSlash(request, reply));
-    app.get('/', serveAsset(() => renderHome(site)));
-    app.get('/docs/moving', serveAsset(() => renderMigrationGuide(site)));
+    app.get(
+      '/',
+      serveAsset(() => renderHome(site)),
+    );
+    app.get(
+      '/docs/moving',
+      serveAsset(() => renderMigrationGuide(site)),
+    );
     const guide = readGuide(site);
-    if (guide.length > 0) app.get('/guide', serveAsset(() => renderStart(site, guide)));
+    if (guide.length > 0)
+      app.get(
+        '/guide',
+        serveAsset(() => renderStart(site, guide)),
+      );
     for (const document of guide) {
-      app.get(`/guide/${document.name}`, serveAsset(() => renderDocument(site, guide, document)));
+      app.get(
+        `/guide/${document.name}`,
+        serveAsset(() => renderDocument(site, guide, document)),
+      );
     }
     if (site.config.graphiql) {
-      app.get('/graphql', {
+      app.get(GRAPHQL_PATH, {
         constraints: FOR_BROWSERS,
         helmet: withPolicy(GRAPHIQL_POLICY),
         handler: serveAsset(() => renderGraphiql(site)),
@@ -113,7 +142,10 @@ const createFiles =
     );
     if (config.introspection) {
       const content = printSchema(store.schema);
-      app.get('/schema.graphql', serveAsset(() => ({ type: 'text/plain; charset=utf-8', content })));
+      app.get(
+        '/schema.graphql',
+        serveAsset(() => ({ type: 'text/plain; charset=utf-8', content })),
+      );
     }
     if (!config.graphiql) return;
     for (const [name, read] of graphiqlFiles) {
@@ -125,6 +157,7 @@ const createFiles =
 export const createPageRoutes =
   (site: Site): FastifyPluginAsync =>
   async (app) => {
+    app.addConstraintStrategy(forBrowsers);
     await app.register(etag, { weak: true });
     app.addHook('onRequest', async (_request, reply) => {
       addToVary(reply, 'accept');

@@ -2,11 +2,11 @@ import escapeHtml from 'escape-html';
 import { z } from 'zod';
 
 import { type ErrorCodes, withGatewayErrors } from '../contract/error-codes.ts';
-import type { Asset } from './assets.ts';
 import { errorsOf } from '../rest/responses.ts';
 import { describeLifecycle, guideOf, lifecycleHeaders, pathOf } from '../rest/rest-operation.ts';
 import { EXAMPLE_ERROR, resourcesOf, TO_OPENAPI } from '../rest/schemas.ts';
 import type { RestOperation } from '../store.ts';
+import type { Asset } from './assets.ts';
 import { renderCode, renderText } from './code.ts';
 import { renderPage, renderTokenField, type Site } from './page.ts';
 

@@ -1,10 +1,10 @@
 import escapeHtml from 'escape-html';
 
 import { deprecatedIn } from '../graphql/analysis/usage.ts';
-import type { Asset } from './assets.ts';
 import { toDay } from '../kinds/times.ts';
 import { deprecatedOf, pathOf } from '../rest/rest-operation.ts';
 import type { RestOperation, Store } from '../store.ts';
+import type { Asset } from './assets.ts';
 import { renderPage, renderTokenField, type Site } from './page.ts';
 
 const renderFact = (id: string, name: string): string =>

@@ -28,12 +28,22 @@ export const createRest =
         onRequest: async ({ headers }) => {
           const caller = await context.authenticate(headers);
           requireScope(caller, 'read');
-          metrics.countCalls([operation.name], headers, { isAnonymous: caller.isAnonymous, isDeprecated });
+          metrics.countCalls([operation.name], headers, {
+            isAnonymous: caller.isAnonymous,
+            isDeprecated,
+          });
         },
         handler: async ({ params, headers, url }, reply) => {
           const query = new URLSearchParams(url.split('?')[1]);
-          const { status, headers: own, body } = await route.get({ parameters: params, query, headers });
-          void reply.code(status).headers(own ?? {}).type('application/json; charset=utf-8');
+          const {
+            status,
+            headers: own,
+            body,
+          } = await route.get({ parameters: params, query, headers });
+          void reply
+            .code(status)
+            .headers(own ?? {})
+            .type('application/json; charset=utf-8');
           return typeof body === 'string' || Buffer.isBuffer(body) ? body : Readable.from(body);
         },
       });

@@ -7,6 +7,12 @@ import type { FastifyInstance } from 'fastify';
 const CHECK_INTERVAL_MS = 1000;
 const LARGE_BYTES = 65_536;
 
+/** The last request of a connection. */
+interface Turn {
+  readonly response: ServerResponse;
+  readonly requestId: string;
+}
+
 /** Queues the requests of each connection. */
 export type Turns = ReturnType<typeof createTurns>;
 
@@ -16,14 +22,19 @@ export type Turns = ReturnType<typeof createTurns>;
  * could have any number of pending responses, which node:http does not close when the connection closes.
  */
 export function createTurns() {
-  const last = new WeakMap<Duplex, ServerResponse>();
+  const last = new WeakMap<Duplex, Turn>();
   return {
-    /** Returns the response to a connection's last request, which may be waiting for earlier responses. */
-    lastOf: (socket: Duplex): ServerResponse | undefined => last.get(socket),
+    /** Returns a connection's last request, which may be waiting for earlier responses. */
+    lastOf: (socket: Duplex): Turn | undefined => last.get(socket),
     /** Handles a request after the previous requests on its connection. */
-    take: ({ socket }: IncomingMessage, response: ServerResponse, handle: () => void): void => {
-      const previous = last.get(socket);
-      last.set(socket, response);
+    take: (
+      { socket }: IncomingMessage,
+      response: ServerResponse,
+      requestId: string,
+      handle: () => void,
+    ): void => {
+      const previous = last.get(socket)?.response;
+      last.set(socket, { response, requestId });
       if (!previous || previous.writableFinished) return handle();
       previous.once('close', () => {
         // Skipped if the previous response closed the connection.
@@ -39,7 +50,7 @@ export const bytesOf = (payload: unknown): number =>
 
 /** Whether a connection's last response is unfinished. */
 export const isResponding = ({ lastOf }: Turns, socket: Duplex): boolean =>
-  lastOf(socket)?.writableFinished === false;
+  lastOf(socket)?.response.writableFinished === false;
 
 /** Returns the open connections of a server. The set changes as they open and close. */
 export function trackConnections(server: Server): ReadonlySet<Socket> {

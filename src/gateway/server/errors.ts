@@ -46,11 +46,7 @@ export function sendError(
   const error = toResponseError(thrown, request);
   addError(request.requestLog, error);
   logCause(log, request.requestLog, error);
-  void reply
-    .code(error.status)
-    .headers(error.headers)
-    .type(JSON_TYPE)
-    .send(JSON.stringify(error));
+  void reply.code(error.status).headers(error.headers).type(JSON_TYPE).send(JSON.stringify(error));
 }
 
 /** Writes an error response to data for which node:http emits no `request` event. */
@@ -88,16 +84,19 @@ export type RejectData = (error: Error, socket: Duplex) => void;
 
 /**
  * Creates the function that rejects such data with an error response, or closes the socket. Errors other than a
- * GatewayError come from node:http. `idOf` returns the id of the request to which a response belongs.
+ * GatewayError come from node:http.
  */
 export const createRejectData =
-  ({ lastOf }: Turns, idOf: (response: ServerResponse) => string | undefined, log: Log): RejectData =>
-  (error, socket) => {
+  ({ lastOf }: Turns, log: Log): RejectData =>
+  (error, socket): void => {
     const code = codeOf(error);
     const rejection =
       error instanceof GatewayError ? error : new GatewayError(ERROR_CODES[code] ?? 'BAD_REQUEST');
     const last = lastOf(socket);
-    if (code === 'ECONNRESET' || !canWriteError(last)) return void socket.destroy();
-    const id = last && !last.req.complete ? idOf(last) : undefined;
-    writeError(rejection, socket, id ?? randomUUID(), log);
+    if (code === 'ECONNRESET' || !canWriteError(last?.response)) {
+      socket.destroy();
+      return;
+    }
+    const isOfLast = last && !last.response.req.complete;
+    writeError(rejection, socket, isOfLast ? last.requestId : randomUUID(), log);
   };

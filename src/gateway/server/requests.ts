@@ -22,10 +22,7 @@ const REQUEST_ID = /^[\w.:-]{1,128}$/;
 const TRACEPARENT = /^00-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
 
 /** Returns the id of a request: its X-Request-Id if that is valid, or else its trace id, or else a new id. */
-export function requestIdOf({
-  'x-request-id': id,
-  traceparent,
-}: IncomingHttpHeaders): string {
+export function requestIdOf({ 'x-request-id': id, traceparent }: IncomingHttpHeaders): string {
   if (typeof id === 'string' && REQUEST_ID.test(id)) return id;
   const traceId = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
   return traceId ?? trace.getActiveSpan()?.spanContext().traceId ?? randomUUID();

@@ -1,0 +1,67 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+
+import { GRAPHQL_PATH } from '../graphql/endpoint.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { type RequestLog, runFor, watchRequest } from '../telemetry/request-log.ts';
+import type { Turns } from './connections.ts';
+import { ignoreLongLists } from './requests.ts';
+import type { ShutdownState } from './shutdown.ts';
+
+/** Whether the path of a URL is /graphql. */
+export const isGraphql = (url: string): boolean => /^\/graphql\/?(?:\?|$)/.test(url);
+
+/** Returns the path template of a request. The path itself would let callers create any number of label values. */
+function routeOf({ is404, url: sent, routeOptions: { url = '', config } }: FastifyRequest): string {
+  if (is404) return isGraphql(sent) ? GRAPHQL_PATH : 'other';
+  // All assets share one value, because each value adds dozens of time series.
+  return config.route ?? (url.startsWith('/assets') ? '/assets' : url);
+}
+
+/** Whether a request is for the store, and not for a page or an operator's tool. */
+const isOfStore = ({ is404, routeOptions: { config, url } }: FastifyRequest): boolean =>
+  is404 || config.route !== undefined || url === GRAPHQL_PATH;
+
+interface BeginOptions {
+  readonly turns: Turns;
+  readonly shutdown: ShutdownState;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** Adds the hook with which every request begins: it waits for its turn, and is logged and measured from then on. */
+export function beginRequests(
+  app: FastifyInstance,
+  { turns, shutdown, log, metrics }: BeginOptions,
+): void {
+  app.decorateRequest('requestLog');
+  app.addHook('onRequest', (request, reply, done) => {
+    const { raw: req, id } = request;
+    const { raw: res } = reply;
+    turns.take(req, res, id, () => {
+      const requestLog: RequestLog = { id };
+      request.requestLog = requestLog;
+      ignoreLongLists(req.headers);
+      // When node:http (20 to 26) ignores an Upgrade, it drops the rest of the chunk that contained the request. The data
+      // that follows could be the body of a dropped request, and be mistaken for a request.
+      if (shutdown.hasStarted || req.headers.upgrade !== undefined) res.shouldKeepAlive = false;
+      void reply.headers({
+        'X-Request-Id': id,
+        // Browsers must not guess another Content-Type.
+        'X-Content-Type-Options': 'nosniff',
+        ...request.routeOptions.config.headers,
+      });
+      const end = watchRequest({ log, metrics }, requestLog);
+      res.once('close', () =>
+        end({
+          method: req.method,
+          route: routeOf(request),
+          // Node.js counts data as written even if a destroyed socket dropped it.
+          status: res.writableFinished && !req.socket.destroyed ? res.statusCode : 'aborted',
+          level: isOfStore(request) || requestLog.reason ? 'info' : 'debug',
+        }),
+      );
+      runFor(requestLog, done);
+    });
+  });
+}
