@@ -149,7 +149,7 @@ async function tryPostgres(image: Image, data: string): Promise<void> {
     equal(await start(image, data, environment).end, 1);
     equal(await start(image, data, environment, ['dist/migrate.js']).end, 0);
     const port = await freePort();
-    const container = start(image, data, { ...environment, PORT: String(port), WORKERS: '2' });
+    const container = start(image, data, { ...environment, PORT: String(port) });
     await waitUntilHealthy(container);
     await requestRest(`http://127.0.0.1:${port}`);
     equal(await stop(container, 'SIGTERM'), 0);

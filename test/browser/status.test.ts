@@ -90,7 +90,7 @@ describeInChromium((chromium) => {
       await expectFits(page);
     });
 
-    it('shows the growth of counters as rates, and a rate of zero if they shrink because a worker is lost', async () => {
+    it('shows the growth of counters as rates, and a rate of zero if they shrink', async () => {
       // With the page's clock paused, each response is read only once.
       await page.clock.pauseAt(Number(await page.evaluate('Date.now()')) + 1000);
       const respondWith = async (counts: number[], errors: number, [active, idle]: number[]) => {

@@ -85,12 +85,6 @@ describe('the configuration', () => {
     expect(read).toThrow(new RegExp(`^${name} (must|cannot|can)[^:]*`));
   });
 
-  it('rejects several workers with the embedded database', () => {
-    expect(() => readConfig({ WORKERS: '2' })).toThrow(/^WORKERS requires DATABASE_URL/);
-    const environment = { WORKERS: '2', DATABASE_URL: 'postgresql://localhost/store' };
-    expect(readConfig(environment)).toMatchObject({ workers: 2 });
-  });
-
   const JWT = {
     AUTH: 'jwt',
     AUTH_SECRET: 'a secret that is long enough for HS256',
@@ -172,17 +166,18 @@ describe('the configuration', () => {
     expect(() => readConfig({ PORT: 'a', LOG_LEVEL: 'b' })).toThrow(
       'PORT must be a whole number from 0 to 65535. LOG_LEVEL must be debug, info, warn, error or silent.',
     );
-    expect(() => readConfig({ WORKERS: '2', AUTH: 'jwt' })).toThrow(
-      /^WORKERS requires .*\. AUTH=jwt requires either .*\. AUTH=jwt requires AUTH_ISSUER .*\.$/,
+    expect(() => readConfig({ DOCUMENTS: 'trusted', AUTH: 'jwt' })).toThrow(
+      /^DOCUMENTS=trusted requires .*\. AUTH=jwt requires either .*\. AUTH=jwt requires AUTH_ISSUER .*\.$/,
     );
   });
 
   it.each([
-    ['ANSWER_TIMEOUT_MS', 'RESPONSE_TIMEOUT_MS'],
-    ['MAX_ANSWER_BYTES', 'MAX_RESPONSE_BYTES'],
-  ])('rejects %s, the former name of %s', (oldName, newName) => {
-    expect(() => readConfig({ [oldName]: '100000' })).toThrow(
-      new ConfigError(`${oldName} has been renamed to ${newName}.`),
+    ['ANSWER_TIMEOUT_MS', 'has been renamed to RESPONSE_TIMEOUT_MS'],
+    ['MAX_ANSWER_BYTES', 'has been renamed to MAX_RESPONSE_BYTES'],
+    ['WORKERS', 'has been removed: start several gateways behind a load balancer such as HAProxy'],
+  ])('rejects %s, a setting of an earlier release: it %s', (name, successor) => {
+    expect(() => readConfig({ [name]: '100000' })).toThrow(
+      new ConfigError(`${name} ${successor}.`),
     );
   });
 
@@ -190,7 +185,6 @@ describe('the configuration', () => {
     ['DATABASE_URL with several hosts', { DATABASE_URL: 'postgresql://a,b/store' }],
     ['DATABASE_REPLICA_URLS', { DATABASE_REPLICA_URLS: 'postgresql://b/store' }],
     ['REPLICA_MAX_LAG_MS', { REPLICA_MAX_LAG_MS: '2000' }],
-    ['WORKERS', { WORKERS: '2' }],
   ])('says what replaces a setting that the next major release drops: %s', (name, environment) => {
     const { deprecations } = readConfig({ DATABASE_URL: 'postgresql://a/store', ...environment });
     expect(deprecations).toEqual([expect.stringMatching(new RegExp(`^${name}: `))]);

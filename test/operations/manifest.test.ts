@@ -34,7 +34,6 @@ describe('DOCUMENTS_MANIFEST', () => {
   it.each([
     ['does not create a database', {}],
     ['does not connect to a server', SERVER],
-    ['does not start workers', { ...SERVER, WORKERS: '2' }],
   ])(
     'is rejected at startup with one message if it is invalid, and the gateway %s',
     (_what, environment) =>
@@ -43,8 +42,7 @@ describe('DOCUMENTS_MANIFEST', () => {
         writeFileSync(DOCUMENTS_MANIFEST, JSON.stringify({ a: '{ unknown }' }));
         const program = spawnProgram('main', { DATA_DIR, DOCUMENTS_MANIFEST, ...environment });
         expect(await program.end).toBe(1);
-        // With WORKERS, the gateway also says that the setting is deprecated.
-        expect(program.messages.filter((message) => !message.includes('WORKERS'))).toEqual([
+        expect(program.messages).toEqual([
           expect.stringMatching(
             /^The document a in DOCUMENTS_MANIFEST cannot be executed: Cannot query field /,
           ),

@@ -35,8 +35,7 @@ function freeze(pids: readonly number[]): Stop {
 }
 
 /** Faults of the gateway's processes. */
-export function gatewayFaults(gateway: GatewayProcess, hasWorkers: boolean): Faults {
-  const worker = (): number[] => gateway.pids().slice(1, 2);
+export function gatewayFaults(gateway: GatewayProcess): Faults {
   return {
     'gateway killed': async () => {
       await gateway.end('SIGKILL');
@@ -46,14 +45,7 @@ export function gatewayFaults(gateway: GatewayProcess, hasWorkers: boolean): Fau
       await gateway.end('SIGTERM');
       return nothing;
     },
-    'gateway frozen': () => freeze(gateway.pids()),
-    ...(hasWorkers && {
-      'worker frozen': () => freeze(worker()),
-      'worker killed': () => {
-        signal(worker(), 'SIGKILL');
-        return nothing;
-      },
-    }),
+    'gateway frozen': () => freeze([gateway.pid]),
   };
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { freePort } from '../support/postgres.ts';
-import { findWorkers, isReady, type Program, spawnProgram } from '../support/program.ts';
+import { isReady, type Program, spawnProgram } from '../support/program.ts';
 import type { Journal } from './journal.ts';
 
 const RESTART_MS = 300;
@@ -37,15 +37,8 @@ export class GatewayProcess {
     return gateway;
   }
 
-  /** The process ids of the gateway: the primary process's, then the workers'. */
-  pids(): number[] {
-    const { pid = 0 } = this.#program.process;
-    try {
-      return [pid, ...findWorkers(this.#program)];
-    } catch {
-      // pgrep fails if there are no workers.
-      return [pid];
-    }
+  get pid(): number {
+    return this.#program.process.pid ?? 0;
   }
 
   /** Stops the gateway with a signal; taking too long is a violation. The supervisor restarts the gateway. */

@@ -62,7 +62,7 @@ async function runRound(gateway: GatewayProcess, faults: readonly Fault[]): Prom
 
 async function soak(): Promise<void> {
   const gateway = await GatewayProcess.start(environment, journal);
-  const ofGateway = gatewayFaults(gateway, 'WORKERS' in environment);
+  const ofGateway = gatewayFaults(gateway);
   const faults = Object.entries({ ...ofGateway, ...store.faults }).filter(([name]) =>
     name.includes(values.only),
   );

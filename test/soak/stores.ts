@@ -37,7 +37,7 @@ export const STORES: Record<string, () => Promise<Store> | Store> = {
     const server = await startPostgres();
     const url = await createDatabaseOn(server.url);
     return {
-      environment: { DATABASE_URL: url, WORKERS: '2' },
+      environment: { DATABASE_URL: url },
       faults: postgresFaults(server, url),
       close: () => server.remove(),
     };
@@ -47,7 +47,7 @@ export const STORES: Record<string, () => Promise<Store> | Store> = {
     const replication = await startReplication({ synchronous: true });
     const url = replication.multiHostUrl(await createDatabaseOn(replication.servers[0].url));
     return {
-      environment: { DATABASE_URL: url, DATABASE_REPLICA_URLS: url, WORKERS: '2' },
+      environment: { DATABASE_URL: url, DATABASE_REPLICA_URLS: url },
       faults: clusterFaults(replication),
       close: () => replication.stop(),
     };

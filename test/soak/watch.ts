@@ -6,16 +6,17 @@ import type { Journal } from './journal.ts';
 const MAX_MB = 700;
 const MAX_MORE_FILES = 64;
 
-/** Watches the memory and the open files of the gateway's processes. */
+/** Watches the memory and the open files of the gateway. */
 export class Watch {
   maxMb = 0;
   #filesAtFirst = 0;
 
   /** Checks the limits while no fault is active. */
   check(gateway: GatewayProcess, journal: Journal): void {
-    const pids = gateway.pids().filter((pid) => existsSync(`/proc/${pid}`));
-    const mb = Math.max(...pids.map(peakMb));
-    const files = Math.max(...pids.map((pid) => readdirSync(`/proc/${pid}/fd`).length));
+    const { pid } = gateway;
+    if (!existsSync(`/proc/${pid}`)) return;
+    const mb = peakMb(pid);
+    const files = readdirSync(`/proc/${pid}/fd`).length;
     this.maxMb = Math.max(this.maxMb, mb);
     this.#filesAtFirst ||= files;
     if (mb > MAX_MB) journal.violate(`A process takes ${mb} MB.`);

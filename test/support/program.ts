@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 
 import { post } from './post.ts';
@@ -124,12 +124,6 @@ export async function startProgram(
   const program = spawnProgram(name, environment);
   await program.logged(LISTENING);
   return program;
-}
-
-/** Returns the process ids of the workers of a gateway. */
-export function findWorkers({ process: { pid } }: Program): number[] {
-  const pids = execFileSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' });
-  return pids.trim().split('\n').map(Number);
 }
 
 export function isAlive(pid: number): boolean {

@@ -6,7 +6,6 @@ export interface Status {
   readonly node: string;
   readonly startedAt: number;
   readonly at: number;
-  readonly processes: { readonly configured: number; readonly reporting: number };
   readonly database: { readonly embedded: boolean; readonly state: string };
   readonly requests: {
     readonly total: number;

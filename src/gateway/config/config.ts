@@ -57,7 +57,6 @@ const deprecationsOf = (set: Variables): Record<string, boolean> => ({
   'DATABASE_REPLICA_URLS: use DATABASE_REPLICA_URL, which is one address':
     set.DATABASE_REPLICA_URLS.length > 0,
   'REPLICA_MAX_LAG_MS: limit the lag in the load balancer': set.REPLICA_MAX_LAG_MS !== 5000,
-  'WORKERS: start several gateways behind a load balancer': set.WORKERS > 1,
 });
 
 const findTrue = (conditions: Record<string, boolean>): string[] =>
@@ -96,7 +95,6 @@ function toConfig(variables: Variables) {
     // GraphiQL is useless if only trusted documents are allowed.
     graphiql: variables.GRAPHIQL ?? (isPublic && variables.DOCUMENTS !== 'trusted'),
     introspection: variables.INTROSPECTION ?? isPublic,
-    workers: variables.WORKERS,
     stopDelayMs: variables.STOP_DELAY_MS,
     stopTimeoutMs: variables.STOP_TIMEOUT_MS,
     corsOrigins: variables.CORS_ORIGINS,
@@ -112,8 +110,6 @@ const OF_TOKENS = ['AUTH_JWKS_URL', 'AUTH_SECRET', 'AUTH_ISSUER', 'AUTH_AUDIENCE
 
 /** Returns the rules that involve several variables: the message of each rule, and whether the rule is broken. */
 const rulesOf = (set: Variables): Record<string, boolean> => ({
-  'WORKERS requires DATABASE_URL: the embedded database supports only one process':
-    set.WORKERS > 1 && !set.DATABASE_URL,
   'DATABASE_REPLICA_URL requires DATABASE_URL': !!set.DATABASE_REPLICA_URL && !set.DATABASE_URL,
   'DATABASE_REPLICA_URLS requires DATABASE_URL':
     set.DATABASE_REPLICA_URLS.length > 0 && !set.DATABASE_URL,
@@ -149,11 +145,12 @@ export type Limits = Config['limits'];
 
 export type Auth = NonNullable<Config['auth']>;
 
-/** The names of settings in earlier releases, and their current names. */
-const RENAMED: Readonly<Record<string, string>> = {
-  ANSWER_TIMEOUT_MS: 'RESPONSE_TIMEOUT_MS',
-  MAX_ANSWER_BYTES: 'MAX_RESPONSE_BYTES',
-};
+/** Settings of earlier releases, and what has become of them. */
+const REPLACED: ReadonlyMap<string, string> = new Map([
+  ['ANSWER_TIMEOUT_MS', 'has been renamed to RESPONSE_TIMEOUT_MS'],
+  ['MAX_ANSWER_BYTES', 'has been renamed to MAX_RESPONSE_BYTES'],
+  ['WORKERS', 'has been removed: start several gateways behind a load balancer such as HAProxy'],
+]);
 
 /** The configuration can't be used. The message names the variables that must be changed, and says why. */
 export class ConfigError extends Error {}
@@ -165,11 +162,11 @@ export class ConfigError extends Error {}
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
   const set = Object.entries(environment).filter(([, value]) => value !== '');
   const { data, error } = Configuration.safeParse(Object.fromEntries(set));
-  const renamed = set.flatMap(([name]) => {
-    const newName = RENAMED[name];
-    return newName ? `${name} has been renamed to ${newName}.` : [];
+  const replaced = set.flatMap(([name]) => {
+    const successor = REPLACED.get(name);
+    return successor ? `${name} ${successor}.` : [];
   });
-  if (data && renamed.length === 0) return data;
+  if (data && replaced.length === 0) return data;
   const wrong = error?.issues.map(({ path, message }) => `${[...path, message].join(' ')}.`) ?? [];
-  throw new ConfigError([...renamed, ...wrong].join(' '));
+  throw new ConfigError([...replaced, ...wrong].join(' '));
 }

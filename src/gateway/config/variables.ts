@@ -232,13 +232,6 @@ export const Variables = z.object({
     .meta({
       reason: 'tools need the schema in production, or the schema should be hidden everywhere',
     }),
-  WORKERS: whole(1, 256)
-    .default(1)
-    .describe(
-      'Deprecated. The number of processes that share the port. More than one process requires ' +
-        '`DATABASE_URL`; a process that crashes is replaced.',
-    )
-    .meta({ reason: 'one core is not enough' }),
   STOP_DELAY_MS: whole(0, 600_000)
     .default(1000)
     .describe(

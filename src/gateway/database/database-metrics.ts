@@ -59,8 +59,6 @@ export function createDatabaseMetrics(ping: () => Promise<Readiness>, poolUse?: 
       name,
       help,
       registers,
-      // With several workers, the value is 0 if any worker reports 0.
-      aggregator: 'min',
       async collect() {
         this.set((await ping().then(isTrue, () => false)) ? 1 : 0);
       },

@@ -1,5 +1,3 @@
-import cluster from 'node:cluster';
-
 import { type Client, DatabaseError } from 'pg';
 
 import { type Config, ConfigError } from '../config/config.ts';
@@ -96,8 +94,6 @@ async function checkSettings(runSql: RunSql, log: Log): Promise<void> {
     const path = String(settings['path']);
     throw new ConfigError(`DATABASE_URL: none of the schemas in search_path (${path}) exists.`);
   }
-  // Only the primary process logs the warnings, not each worker.
-  if (cluster.isWorker) return;
   if (settings?.['commit'] === 'off') {
     log.warn(
       'synchronous_commit is off: acknowledged writes can be lost if the database server crashes.',

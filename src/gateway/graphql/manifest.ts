@@ -92,8 +92,7 @@ function toManifest(
   return manifest;
 }
 
-// Caches each manifest, so that the manifest checked before the database opens is also the manifest in use. Workers
-// read the file again.
+// Caches each manifest, so that the manifest checked before the database opens is also the manifest in use.
 const manifestsOf = perObject((_schema: GraphQLSchema) => new WeakMap<Bounds, Manifest>());
 
 /**

@@ -48,7 +48,6 @@ export const countedRoutes = (operations: readonly RestOperation[]): string[] =>
 const toFacts = ({ store, config }: Site, deprecated: readonly Deprecated[]): string =>
   escapeHtml(
     JSON.stringify({
-      workers: config.workers,
       routes: countedRoutes(store.rest.operations),
       enforced: config.enforceSunset,
       deprecated: deprecated.map(({ operation }) => operation),
@@ -82,7 +81,6 @@ this page: use <code>/metrics</code>, and the dashboard in <code>deploy/grafana<
 <dl id="facts">
 ${renderFact('version', 'Version')}
 ${renderFact('start', 'Running since')}
-${renderFact('processes', 'Processes')}
 ${renderFact('database', 'Database')}
 ${renderFact('requests', 'Requests since page load')}
 </dl>

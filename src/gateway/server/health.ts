@@ -1,10 +1,9 @@
 import type { FastifyPluginCallback } from 'fastify';
-import { prometheusContentType } from 'prom-client';
+import { prometheusContentType, Registry } from 'prom-client';
 
 import { requireScope } from '../auth/caller.ts';
 import type { Context } from '../context.ts';
 import { Unavailable } from '../contract/gateway-error.ts';
-import { createReadMetrics } from '../telemetry/cluster-metrics.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { ShutdownState } from './shutdown.ts';
 
@@ -28,11 +27,10 @@ export const createHealth =
       }
       return { status: 'ready', writes };
     });
-    const readMetrics = createReadMetrics(metrics.registries);
     app.get('/metrics', async ({ headers }, reply) => {
       requireScope(await authenticate(headers), 'metrics');
       void reply.type(prometheusContentType).header('Cache-Control', 'no-store');
-      return (await readMetrics()).metrics();
+      return Registry.merge([...metrics.registries]).metrics();
     });
     done();
   };

@@ -4,7 +4,6 @@ import type { Store } from '../store.ts';
 import { run } from './run.ts';
 import { serve } from './serve.ts';
 import { onStopSignal } from './shutdown.ts';
-import { isWorker, onPrimaryStops, startWorkers } from './workers.ts';
 
 // V8 lets the heap grow to a multiple of its live objects before it collects garbage. A factor of two saves a busy
 // gateway some 50 MB, at no measurable cost.
@@ -12,14 +11,13 @@ setFlagsFromString('--heap-growing-percent=100');
 
 /** Runs a store's gateway as this process's program, until a signal stops it. */
 export const runGateway = (store: Store): Promise<void> =>
-  run(async (config, log) => {
-    const isPrimary = config.workers > 1 && !isWorker;
-    await (isPrimary ? startWorkers : serve)(store, config, log, (close) => {
+  run((config, log) =>
+    serve(store, config, log, (close) => {
       const stop = async (): Promise<void> => {
-        if (!isWorker) log.info('Stopping.');
+        log.info('Stopping.');
         await close().catch((error: unknown) => log.error({ err: error }, 'Shutdown failed.'));
         process.exit(0);
       };
-      (isWorker ? onPrimaryStops : onStopSignal)(() => void stop());
-    });
-  });
+      onStopSignal(() => void stop());
+    }),
+  );

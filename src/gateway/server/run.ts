@@ -1,5 +1,3 @@
-import cluster from 'node:cluster';
-
 import { type Config, ConfigError, readConfig } from '../config/config.ts';
 import { MigrationError } from '../database/migrations.ts';
 import { createLog, type Log } from '../telemetry/log.ts';
@@ -14,9 +12,7 @@ export async function run(program: (config: Config, log: Log) => Promise<void>):
     process.on('unhandledRejection', (error) =>
       log.error({ err: error }, 'Unhandled promise rejection.'),
     );
-    if (cluster.isPrimary) {
-      for (const text of config.deprecations) log.warn(`Not supported from 4.0.0 on: ${text}.`);
-    }
+    for (const text of config.deprecations) log.warn(`Not supported from 4.0.0 on: ${text}.`);
     // Instead of printing them to standard error.
     process
       .removeAllListeners('warning')

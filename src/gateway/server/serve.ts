@@ -1,4 +1,3 @@
-import cluster from 'node:cluster';
 import type { AddressInfo, Server } from 'node:net';
 
 import { deleteOldChanges } from '../changes/change-log.ts';
@@ -16,7 +15,7 @@ import { fillSample } from './fill-sample.ts';
 const DELETE_EVERY_MS = 600_000;
 
 /** Logs where the gateway can be reached; supervisors may wait for the last line. */
-export function logAddress(
+function logAddress(
   { address, port }: Pick<AddressInfo, 'address' | 'port'>,
   config: Config,
   log: Log,
@@ -89,8 +88,6 @@ export async function serve(
   });
   const listening = listen(server, config);
   const address = await listening;
-  if (cluster.isPrimary) {
-    log.info(`Database: ${db.description}`);
-    logAddress(address, config, log);
-  }
+  log.info(`Database: ${db.description}`);
+  logAddress(address, config, log);
 }

@@ -11,8 +11,7 @@ export interface GatewayFacts {
 
 export function reportFacts(registers: Registry[], facts: GatewayFacts): void {
   const addFact = (name: string, help: string, ...labelNames: string[]): Gauge =>
-    // All workers report the same facts.
-    new Gauge({ name, help, labelNames, registers, aggregator: 'max' });
+    new Gauge({ name, help, labelNames, registers });
   const { version, deprecated, sunset, maxCost } = facts;
   addFact(
     'gateway_build_info',

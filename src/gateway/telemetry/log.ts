@@ -1,5 +1,3 @@
-import cluster from 'node:cluster';
-
 import { type Logger, pino } from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import sonicBoom from 'sonic-boom';
@@ -9,7 +7,7 @@ export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'isLevelEna
 const STDOUT = 1;
 // A chain of causes can be circular.
 const MAX_CAUSES = 5;
-// Writes to a pipe are atomic up to this size (PIPE_BUF), so only longer lines of different workers can interleave.
+// Writes to a pipe are atomic up to this size (PIPE_BUF), so only longer lines can interleave with those of other programs.
 const MAX_WRITE_BYTES = 4096;
 // Limits the memory for waiting lines when the reader stops reading. sonic-boom 5.0 writes them recursively, which
 // overflows the stack at 10 MB.
@@ -85,8 +83,7 @@ const inSentences = { write: (line: string) => output.write(toSentence(line)) };
  * dropped.
  */
 export function createLog(level: string, isProduction = false): Log {
-  const base = cluster.isWorker ? { pid: process.pid } : null;
-  const options = { level, base, serializers: { err: toLoggedError } };
+  const options = { level, base: null, serializers: { err: toLoggedError } };
   const log =
     isTerminal && !isProduction
       ? pino(options, inSentences)

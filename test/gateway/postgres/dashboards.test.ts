@@ -41,8 +41,7 @@ async function findNames(): Promise<Set<string>> {
   const exposed = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name = '', type = '']) =>
     sampleNames(name, type),
   );
-  // The primary process of several workers adds `worker_up`.
-  return new Set([...exposed, ...records, 'worker_up', 'up']);
+  return new Set([...exposed, ...records, 'up']);
 }
 
 /** Returns the route matchers of the queries; a query without one counts all routes. */

@@ -167,14 +167,13 @@ describe.skipIf(!hasPrometheus)("Prometheus (needs Debian's `prometheus` package
        insert into pets (name, category_id) select 'Rex', 1 from generate_series(1, 10);
        insert into inventory_items (pet_id, quantity) values (1, 5)`,
     );
-    const environment = {
+    program = await startProgram({
       ...AUTH_BY_SECRET,
       ...SUNSET,
       DATABASE_URL: url,
       DATABASE_REPLICA_URLS: replica.urlOf(url),
       POOL_SIZE: '2',
-    };
-    program = await startProgram({ ...environment, WORKERS: '2' });
+    });
     const token = await mint({ exp: 3600, scope: SCOPES });
     await startPrometheus(token);
     headers = bearing(token);

@@ -26,8 +26,6 @@ export function reportServers(
       help,
       registers,
       labelNames: ['server'],
-      // All workers see the same servers.
-      aggregator: 'max',
       collect() {
         this.reset();
         for (const watched of servers) {
@@ -58,8 +56,6 @@ export function reportServers(
     name: 'database_failovers_total',
     help: 'Number of times that another server became the primary.',
     registers,
-    // All workers count the same failovers.
-    aggregator: 'max',
     collect() {
       this.reset();
       this.inc(primary.failovers);

@@ -21,7 +21,7 @@ const rank = (counts) =>
   counts.filter(({ total }) => total > 0).toSorted((one, other) => other.total - one.total);
 
 /** Returns the page's content from the text of /metrics and from the facts that the gateway wrote into the page. */
-export function toStatus(text, { workers, routes, enforced, deprecated }) {
+export function toStatus(text, { routes, enforced, deprecated }) {
   const samples = parse(text);
   const samplesOf = (metric) => samples.filter(({ name }) => name === metric);
   const sum = (metric) => samplesOf(metric).reduce((total, { value }) => total + value, 0);
@@ -60,7 +60,6 @@ export function toStatus(text, { workers, routes, enforced, deprecated }) {
     node: labelOf('nodejs_version_info', 'version'),
     startedAt: sum('process_start_time_seconds') * 1000,
     at: Date.now(),
-    processes: { configured: workers, reporting: workers > 1 ? sum('worker_up') : 1 },
     database: { embedded, state: sum('database_up') ? writes : 'unreachable' },
     requests: { total: durations.at(-1)?.total ?? 0, durations },
     errors: rank(sumBy('request_errors_total', 'code', isCounted)),

@@ -4,10 +4,7 @@ let first;
 let last;
 let samples = [];
 
-/**
- * Returns the counts, each with its growth since `before`. Counts are matched by `label`. The counts of a worker that
- * died are lost, so a sum can fall, which counts as no growth.
- */
+/** Returns the counts, each with its growth since `before`. Counts are matched by `label`. A count that falls has no growth. */
 export const withGrowth = (label, before, now) =>
   now.map((count) => {
     const same = before.find((other) => other[label] === count[label]);

@@ -22,12 +22,6 @@ function showFact(id, value, ...note) {
   $(`${id}-note`).replaceChildren(...note);
 }
 
-function showProcesses({ configured, reporting }) {
-  if (configured === 1) return showFact('processes', '1');
-  const state = reporting < configured ? ['bad', 'some not reporting'] : ['good', 'all reporting'];
-  showFact('processes', `${reporting} of ${configured} workers`, toBadge(...state));
-}
-
 function showDatabase({ embedded, state }) {
   const place = embedded ? 'embedded ' : '';
   showFact('database', 'PostgreSQL', place, toBadge(...DATABASE_STATES[state]));
@@ -81,7 +75,6 @@ export function show(metrics) {
   showFact('version', version, `Node.js ${node.replace('v', '')}`);
   const day = start.toLocaleDateString('en-GB', { dateStyle: 'medium' });
   showFact('start', day, start.toLocaleTimeString('en-GB'));
-  showProcesses(status.processes);
   showDatabase(status.database);
   showFact('requests', toCount(growth), `${toCount(requests.total)} since startup`);
   showFigures(samples);
