@@ -85,7 +85,7 @@ function renderLink({ href, text, tokens }) {
   const label =
     isServed && text.endsWith(`${file}.md`) ? titleOf(read(name)) : this.parser.parseInline(tokens);
   if (isServed) return `<a href="/guide/${name}${place}">${label}</a>`;
-  if (href === '../schema.graphql') return `<a href="/schema">${label}</a>`;
+  if (href === '../schema.graphql') return `<a href="/schema.graphql">${label}</a>`;
   if (/^examples\/.+\.\w+$/.test(href)) return `<a href="#${toId(href)}">${label}</a>`;
   return /^(?:#|https:)/.test(href) ? `<a href="${escapeHtml(href)}">${label}</a>` : label;
 }

@@ -14,7 +14,7 @@ import {
 describeInChromium((chromium) => {
   let page: Page;
 
-  describe.each(['/', '/guide', '/guide/live', '/schema', '/docs/moving'])(
+  describe.each(['/', '/guide', '/guide/live', '/docs/moving'])(
     'the page %s',
     (path) => {
       beforeAll(async () => {

@@ -235,7 +235,7 @@ describe('the metric for request durations', () => {
     for (const path of ['/nowhere', '/pets', '/pets/1/2', '/%00', '/graphql/x']) {
       expect((await requestRaw(gateway, 'GET', path)).status).toBe(404);
     }
-    for (const name of ['page.css', 'status.js']) await gateway.rest(`/assets/${name}`);
+    for (const name of ['page.css', 'page.js']) await gateway.rest(`/assets/${name}`);
     const times = {
       'GET /pets/{petId} 200': 1,
       'HEAD /pets/{petId} 200': 1,

@@ -287,7 +287,6 @@ describe('without a token, the gateway', () => {
     '/ready',
     '/docs',
     '/docs/moving',
-    '/status',
     '/openapi.json',
     '/schema.graphql',
     '/graphql',

@@ -24,7 +24,7 @@ function adapt(html: string, { config }: Site): string {
   const runnable = config.graphiql ? html : html.replaceAll(/<p class="run">.*?<\/p>/g, '');
   return config.introspection
     ? runnable
-    : runnable.replaceAll(/<a href="\/schema">(.*?)<\/a>/g, '$1');
+    : runnable.replaceAll(/<a href="\/schema.graphql">(.*?)<\/a>/g, '$1');
 }
 
 /** Renders the guide's start page: its documents and their sections. */

@@ -37,6 +37,11 @@ ${renderCode('Response from the sample store', result)}
 </div>
 <p class="actions">${linkToGraphiql(query, config)}</p>`;
 
+const renderSchemaLinks = ({ graphiql }: Config): string =>
+  `<li><a href="/schema.graphql">The schema as text</a> <span>All types and fields, for code generators${
+    graphiql ? ', and for people <a href="/graphql?docs">in GraphiQL</a>' : ''
+  }.</span></li>`;
+
 /**
  * Renders the start page: the endpoint, a query and a mutation with their results, the latest changes, and links to the
  * other pages.
@@ -70,6 +75,8 @@ ${renderLiveView(site)}
 ${linksOf(site)
   .map(({ url, name, text }) => `<li><a href="${url}">${name}</a> <span>${text}</span></li>`)
   .join('\n')}
+${config.introspection ? renderSchemaLinks(config) : ''}
+<li><a href="/metrics">Metrics</a> <span>For Prometheus; <code>deploy/grafana</code> in the source code has a dashboard.</span></li>
 </ul>
 </section>`,
   });

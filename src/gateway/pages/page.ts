@@ -34,12 +34,6 @@ const LINKS: readonly PageLink[] = [
     isServed: ({ config }) => config.graphiql,
   },
   {
-    url: '/schema',
-    name: 'GraphQL schema',
-    text: 'All types and fields. Also available <a href="/schema.graphql">as text</a>, for code generators.',
-    isServed: ({ config }) => config.introspection,
-  },
-  {
     url: '/docs',
     name: 'REST reference',
     text: 'The routes of the old API. Also available as <a href="/openapi.json">OpenAPI</a>.',
@@ -48,11 +42,6 @@ const LINKS: readonly PageLink[] = [
     url: '/docs/moving',
     name: 'Moving to GraphQL',
     text: 'Each REST route next to the query that replaces it.',
-  },
-  {
-    url: '/status',
-    name: 'Status',
-    text: 'For operators: what is running, how fast it is, and who still calls deprecated operations.',
   },
 ];
 

@@ -133,6 +133,7 @@ function mend() {
 }
 
 let link = readLink(location.search);
+const showsDocs = new URLSearchParams(location.search).has('docs');
 // Without this, GraphiQL would also open the request, and would open it again on reload.
 history.replaceState(null, '', location.pathname);
 
@@ -163,6 +164,7 @@ YogaGraphiQL.renderYogaGraphiQL(root, {
   onTabChange: (state) => (tabs = state.tabs),
   // Selects GraphiQL's default, its history plugin.
   plugins: undefined,
+  ...(showsDocs && { visiblePlugin: 'Documentation Explorer' }),
   // Yoga's handler would write the query into the URL.
   onEditQuery: undefined,
 });
