@@ -7,7 +7,7 @@ import { GatewayError } from '../contract/gateway-error.ts';
 import { preferredType } from '../http/request.ts';
 import type { Log } from '../telemetry/log.ts';
 import { toClientResult, toExecutionError } from './client-errors.ts';
-import { EVENT_STREAM, sendEvents } from './event-stream.ts';
+import { EVENT_HEADERS, EVENT_STREAM, writeEvents } from './event-stream.ts';
 import { stringifyResult } from './json-text.ts';
 import {
   type DocumentParams,
@@ -86,13 +86,15 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
     const iterator = isStream(results) ? results[Symbol.asyncIterator]() : single(results);
     const toBody = (result: ExecutionResult): ExecutionResult =>
       toClientResult(result, { isJson: false, log, requestLog }).body;
-    return sendEvents(request, reply, mapAsyncIterator(iterator, toBody));
+    return reply.headers(EVENT_HEADERS).send(await writeEvents(mapAsyncIterator(iterator, toBody)));
   };
 
   const routes: FastifyPluginCallback = (app, _options, done) => {
     app.decorateRequest('caller');
     // The caller is authenticated before its body is read.
     app.addHook('onRequest', async (request, reply) => {
+      // A WebSocket's caller is authenticated by its first message.
+      if (request.ws) return webSockets.requireRoom();
       // The response to the same GET may change later, for example once its document can be found by its hash.
       if (request.method !== 'POST') void reply.header('Cache-Control', 'no-store');
       if (!preferredType(request.headers, GRAPHQL_TYPES)) throw new GatewayError('NOT_ACCEPTABLE');
@@ -111,6 +113,7 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
         rejectOtherOrigins(request.headers, config);
         return respond(request, reply, paramsInQuery(Object(request.query), limits));
       },
+      wsHandler: webSockets.open,
     });
     app.post(GRAPHQL_PATH, {
       onRequest: async ({
@@ -127,12 +130,9 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
 
   return {
     routes,
-    acceptWebSocket: webSockets.accept,
     endStreams: (): void => {
       streams.endAll();
       webSockets.close();
     },
   };
 }
-
-export type GraphqlEndpoint = ReturnType<typeof createGraphqlEndpoint>;

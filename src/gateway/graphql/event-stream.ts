@@ -1,23 +1,21 @@
-import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { mapAsyncIterator } from '@graphql-tools/utils';
 import type { ExecutionResult } from 'graphql';
+import { createHandler } from 'graphql-sse';
 
 import { perObject } from '../tables/per-object.ts';
 import { stringifyResult } from './json-text.ts';
 
 export const EVENT_STREAM = 'text/event-stream';
 
-const HEADERS = {
+/** The headers of an event stream. */
+export const EVENT_HEADERS = {
   'Content-Type': `${EVENT_STREAM}; charset=utf-8`,
   // Proxies must forward each event immediately.
   'Cache-Control': 'no-cache, no-transform',
   'X-Accel-Buffering': 'no',
 };
-// Common proxies close a connection after a minute without data.
-const HEARTBEAT_MS = 12_000;
-const HEARTBEAT = ':\n\n';
 
 /** The key of a result's event id, which JSON omits. */
 export const EVENT_ID = Symbol('event id');
@@ -32,48 +30,43 @@ const toEvent = perObject((result: EventResult) => {
   return `${id === undefined ? '' : `id: ${id}\n`}event: next\ndata: ${stringifyResult(result)}\n\n`;
 });
 
-/**
- * Writes results as Server-Sent Events in "distinct connections mode", no faster than the client reads them:
- * https://github.com/graphql/graphql-over-http/blob/main/rfcs/GraphQLOverSSE.md
- */
-export async function writeEvents(
-  response: ServerResponse,
-  results: AsyncIterator<EventResult>,
-): Promise<void> {
-  // If the client has already disconnected, `close` will not be emitted again.
-  if (response.destroyed) {
-    await results.return?.();
-    return;
-  }
-  const closing = new AbortController();
-  const heart = setInterval(() => response.write(HEARTBEAT), HEARTBEAT_MS);
-  response.once('close', () => {
-    clearInterval(heart);
-    closing.abort();
-    void results.return?.();
-  });
-  response.writeHead(200, HEADERS).write(HEARTBEAT);
-  for (;;) {
-    const { done, value } = await results.next();
-    if (closing.signal.aborted) return;
-    if (done) break;
-    const isDrained = response.write(toEvent(value));
-    if (!isDrained) await once(response, 'drain', closing).catch(() => {});
-  }
-  // The response closes only once its client has read it, and a heartbeat after the end would be an error.
-  clearInterval(heart);
-  response.end('event: complete\ndata:\n\n');
-}
+/** What graphql-sse requires of a request. The operation has already run. */
+const REQUEST = {
+  method: 'POST',
+  url: '',
+  headers: { get: (name: string) => (name === 'accept' ? EVENT_STREAM : 'application/json') },
+  body: { query: '' },
+  raw: undefined,
+  context: undefined,
+};
 
-/** INTERIM */
-export async function sendEvents(
-  _request: FastifyRequest,
-  reply: FastifyReply,
-  results: AsyncIterator<EventResult>,
-): Promise<void> {
-  reply.hijack();
-  for (const [name, value] of Object.entries(reply.getHeaders())) {
-    if (value !== undefined) reply.raw.setHeader(name, value);
-  }
-  await writeEvents(reply.raw, results);
+/**
+ * Returns results as Server-Sent Events in "distinct connections mode", no faster than they are read:
+ * https://github.com/graphql/graphql-over-http/blob/main/rfcs/GraphQLOverSSE.md
+ *
+ * graphql-sse 2.6 queues whatever a source yields, and has no event ids. So it gets each result only once the one before
+ * has been read, as a placeholder whose event is replaced. Destroying the returned stream ends the results.
+ */
+export async function writeEvents(results: AsyncIterator<EventResult>): Promise<Readable> {
+  let event = '';
+  let read: Promise<void> | undefined;
+  let hasRead = (): void => {};
+  const placeholders = mapAsyncIterator(results, async (result) => {
+    await read;
+    read = new Promise((resolve) => {
+      hasRead = resolve;
+    });
+    event = toEvent(result);
+    return {};
+  });
+  // Without a token, the other mode, "single connection", can't be reached.
+  const handle = createHandler({ authenticate: () => null, onSubscribe: () => placeholders });
+  const [body] = await handle(REQUEST);
+  if (typeof body === 'string' || !body) throw new Error('graphql-sse has rejected a request.');
+  const events = mapAsyncIterator(body, (text) => {
+    if (!text.startsWith('event: next\n')) return text;
+    hasRead();
+    return event;
+  });
+  return Readable.from(events);
 }

@@ -63,13 +63,17 @@ function takeTurn(tasksOf: Tasks): Waiting | undefined {
   return task;
 }
 
-/** Returns the newest task of the caller with the most tasks; undefined if none has more than `count`. */
-function findExcess(tasksOf: Tasks, count: number): Waiting | undefined {
-  let most: ReadonlySet<Waiting> | undefined;
-  for (const tasks of tasksOf.values()) {
-    if (tasks.size > (most?.size ?? count)) most = tasks;
+/** Returns the newest item of the group that measures most; undefined if none measures more than `least`. */
+export function newestOfMost<Item>(
+  groups: Iterable<ReadonlySet<Item>>,
+  measure: (group: ReadonlySet<Item>) => number,
+  least: number,
+): Item | undefined {
+  let most: ReadonlySet<Item> = new Set();
+  for (const group of groups) {
+    if (measure(group) > Math.max(least, measure(most))) most = group;
   }
-  return most && [...most].at(-1);
+  return [...most].at(-1);
 }
 
 /**
@@ -92,7 +96,7 @@ export function createFairQueue({
       const tasks = tasksOf.get(caller) ?? new Set();
       if (waiting >= maxWaiting) {
         // With one task more, its caller must not have the most.
-        const excess = findExcess(tasksOf, tasks.size + 1);
+        const excess = newestOfMost(tasksOf.values(), ({ size }) => size, tasks.size + 1);
         if (!excess) throw tooMuchIsWaiting();
         excess.reject();
       }

@@ -10,21 +10,27 @@ const FROM_SERVER_ONLY = new Set<unknown>([
   MessageType.Error,
 ]);
 
+// Each message about an operation repeats the operation's id.
+const MAX_ID_LENGTH = 255;
+
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
 
 /**
- * Parses a message and adapts it to graphql-ws 6.4, which requires a `query` even if the message has a document id, and
- * which mistakes messages that only servers send for its own bugs.
- * @throws GatewayError
+ * Checks a message for graphql-ws 6.4, which mistakes messages that only servers send for its own bugs. Returns its text
+ * with a `query`, which graphql-ws requires even if the message has a document id.
+ * @throws GatewayError with BAD_REQUEST or PAYLOAD_TOO_LARGE
  */
-export function parseMessage(data: Buffer, limits: Limits): unknown {
+export function readMessage(data: Buffer, limits: Limits): string {
   const message = parseJson(data, 'The message', limits);
-  if (!isObject(message)) return message;
-  const { type, payload } = message;
+  const { type, id, payload } = isObject(message) ? message : {};
   if (FROM_SERVER_ONLY.has(type)) {
     throw new GatewayError('BAD_REQUEST', 'Only servers may send this message.');
   }
-  if (type !== MessageType.Subscribe || !isObject(payload)) return message;
-  return { ...message, payload: { ...payload, query: payload['query'] ?? '' } };
+  if (typeof id === 'string' && id.length > MAX_ID_LENGTH) {
+    throw new GatewayError('BAD_REQUEST', `The id is longer than ${MAX_ID_LENGTH} characters.`);
+  }
+  return isObject(payload) && type === MessageType.Subscribe && payload['query'] == null
+    ? JSON.stringify({ type, id, payload: { ...payload, query: '' } })
+    : data.toString();
 }

@@ -1,12 +1,16 @@
 import { callerKeyOf } from '../auth/caller.ts';
 import type { Config } from '../config/config.ts';
 import type { CallContext, Exchange } from '../context.ts';
-import { Unauthenticated, Unavailable } from '../contract/gateway-error.ts';
+import { GatewayError, Unauthenticated, Unavailable } from '../contract/gateway-error.ts';
 import type { Recipient } from '../database/recipient.ts';
 import { AFTER_COST } from '../schema/change-types.ts';
 import type { StreamMetrics } from '../telemetry/stream-metrics.ts';
-import { createStreamBudget } from './stream-budget.ts';
+import { newestOfMost } from './fair-queue.ts';
 
+/** The maximum cost of one subscription result. Most apps need at most 300. */
+export const MAX_RESULT_COST = 5000;
+// The cost per result that is available to each stream if a caller, or the process, has its maximum number of streams.
+const COST_OF_STREAM = 500;
 // The maximum delay of a timer. Even if a token is valid for longer, its streams end after 24 days.
 const MAX_DELAY_MS = 2 ** 31 - 1;
 const DISPLACED =
@@ -22,7 +26,8 @@ export interface Stream extends Recipient, NonNullable<CallContext['stream']> {
 /** All open streams of the process. */
 export interface Streams {
   /**
-   * Opens a stream whose results cost at most `cost` each.
+   * Opens a stream whose results cost at most `cost` each. If the process has no room left, the newest stream of the
+   * caller with the most ends, unless this stream's caller would then have the most.
    * @throws GatewayError with TOO_MANY_STREAMS or SERVICE_UNAVAILABLE
    */
   readonly open: (context: CallContext & Exchange, cost: number) => Stream;
@@ -30,41 +35,97 @@ export interface Streams {
   readonly endAll: () => void;
 }
 
+/** A stream that is charged to its caller and to the process. */
+interface Charge {
+  readonly cost: number;
+  readonly release: () => void;
+  readonly abort: (reason: GatewayError) => void;
+}
+
+type Charges = ReadonlySet<Charge>;
+
+const costOf = (charges: Charges): number => [...charges].reduce((sum, { cost }) => sum + cost, 0);
+
+/** Returns the budget for a number of streams. It always admits one stream, whatever its results cost. */
+const budgetFor = (streams: number): number => Math.max(MAX_RESULT_COST, streams * COST_OF_STREAM);
+
+const tooCostly = (cost: number, budget: number): GatewayError =>
+  new GatewayError(
+    'TOO_MANY_STREAMS',
+    `Your subscriptions would cost ${cost} per change in total; the limit is ${budget}. ` +
+      'Close some of them, or select fewer fields.',
+  );
+
 /** Opens and ends the streams of the process. A stream ends at the latest when its caller's token expires. */
 export function createStreams({ limits }: Config, metrics: StreamMetrics): Streams {
-  const controllers = new Set<AbortController>();
-  const charge = createStreamBudget(limits);
+  const { maxStreams, maxStreamsPerCaller } = limits;
+  const budget = budgetFor(maxStreams);
+  const budgetOfSubject = budgetFor(maxStreamsPerCaller);
+  // Behind a proxy, all callers without a token share one address, so an address gets half of the process's budget.
+  const budgetOfAddress = budgetFor(maxStreams / 2);
+  const chargesOf = new Map<string, Set<Charge>>();
   let hasEnded = false;
+
+  const all = (): Charges => new Set([...chargesOf.values()].flatMap((own) => [...own]));
+  const makeRoom = (measure: (charges: Charges) => number, least: number): void => {
+    const newest = newestOfMost(chargesOf.values(), measure, least);
+    if (!newest) throw new Unavailable('The gateway has too many subscriptions.');
+    newest.release();
+    newest.abort(new Unavailable(DISPLACED));
+  };
+  const charge = (
+    callerKey: string,
+    hasSubject: boolean,
+    cost: number,
+    abort: Charge['abort'],
+  ): Charge => {
+    const own = chargesOf.get(callerKey) ?? new Set();
+    const count = own.size + 1;
+    if (hasSubject && count > maxStreamsPerCaller) throw new GatewayError('TOO_MANY_STREAMS');
+    const ownBudget = hasSubject ? budgetOfSubject : budgetOfAddress;
+    const ownCost = costOf(own) + cost;
+    if (ownCost > ownBudget) throw tooCostly(ownCost, ownBudget);
+    while (all().size >= maxStreams) makeRoom(({ size }) => size, count);
+    while (costOf(all()) + cost > budget) makeRoom(costOf, ownCost);
+    const release = (): void => {
+      if (own.delete(charged) && own.size === 0) chargesOf.delete(callerKey);
+    };
+    const charged: Charge = { cost, release, abort };
+    chargesOf.set(callerKey, own.add(charged));
+    return charged;
+  };
+
   return {
     open: ({ caller, req, res, recipient, requestLog }, cost) => {
       if (hasEnded) throw new Unavailable(SHUTDOWN);
+      const { subject, expiresAt } = caller;
       const callerKey = callerKeyOf(caller, req);
       // All operations on a WebSocket share the headers of its handshake.
       const lastEventId =
         recipient === res ? req.headers['last-event-id']?.toString() || undefined : undefined;
       const catchUpCost = lastEventId === undefined ? 0 : AFTER_COST;
       const controller = new AbortController();
-      const release = charge(caller, callerKey, cost + catchUpCost, () =>
-        controller.abort(new Unavailable(DISPLACED)),
-      );
-      const { expiresAt } = caller;
-      const endAtExpiry = (): void =>
-        controller.abort(new Unauthenticated('The token has expired.'));
+      const abort = (reason: GatewayError): void => controller.abort(reason);
+      const { release } = charge(callerKey, subject !== undefined, cost + catchUpCost, abort);
       const expiry =
         expiresAt &&
-        setTimeout(endAtExpiry, Math.min(expiresAt - Date.now(), MAX_DELAY_MS)).unref();
+        setTimeout(
+          () => abort(new Unauthenticated('The token has expired.')),
+          Math.min(expiresAt - Date.now(), MAX_DELAY_MS),
+        ).unref();
       requestLog.isStream = true;
-      controllers.add(controller);
       const end = metrics.beginStream();
+      let isClosed = false;
       return {
         callerKey,
         signal: controller.signal,
         lastEventId,
         get destroyed() {
-          return !controllers.has(controller);
+          return isClosed;
         },
         close: () => {
-          if (!controllers.delete(controller)) return;
+          if (isClosed) return;
+          isClosed = true;
           release();
           clearTimeout(expiry);
           end(requestLog);
@@ -73,7 +134,7 @@ export function createStreams({ limits }: Config, metrics: StreamMetrics): Strea
     },
     endAll: () => {
       hasEnded = true;
-      for (const controller of controllers) controller.abort(new Unavailable(SHUTDOWN));
+      for (const { abort } of all()) abort(new Unavailable(SHUTDOWN));
     },
   };
 }

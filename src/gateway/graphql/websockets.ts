@@ -1,69 +1,41 @@
-import { type IncomingMessage, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
+import { ServerResponse } from 'node:http';
 
 import { mapAsyncIterator } from '@graphql-tools/utils';
+import type { FastifyRequest } from 'fastify';
 import { type ExecutionResult, GraphQLError, parse } from 'graphql';
-import {
-  CloseCode,
-  handleProtocols,
-  makeServer,
-  type Server,
-  type Context as ProtocolContext,
-} from 'graphql-ws';
-import { type WebSocket, WebSocketServer } from 'ws';
+import { CloseCode, type Context as ProtocolContext, makeServer, type Server } from 'graphql-ws';
+import type { WebSocket } from 'ws';
 
-import type { Limits } from '../config/config.ts';
-import { GatewayError, toError, Unauthenticated } from '../contract/gateway-error.ts';
+import { GatewayError, toError, Unauthenticated, Unavailable } from '../contract/gateway-error.ts';
 import type { Recipient } from '../database/recipient.ts';
-import { requestIdOf } from '../server/requests.ts';
-import type { Log } from '../telemetry/log.ts';
 import { logCause, type RequestLog, runFor, watchRequest } from '../telemetry/request-log.ts';
 import { toClientResult, toExecutionError } from './client-errors.ts';
 import { toDocumentParams } from './params.ts';
-import { parseMessage } from './socket-message.ts';
-import { closeSocket, rejectHandshake, send, watchSocket } from './socket.ts';
+import { readMessage } from './socket-message.ts';
+import { closeSocket, send, watchSocket } from './socket.ts';
 import { type EndpointOptions, isStream, type Results } from './yoga.ts';
 
-const FIRST_MESSAGE_MS = 3000;
 const GOING_AWAY = 1001;
 const TOO_LARGE = 1009;
 const TRY_AGAIN_LATER = 1013;
 
-// Each message about an operation repeats the operation's id.
-const MAX_ID_LENGTH = 255;
-const ID_TOO_LONG = `The id is longer than ${MAX_ID_LENGTH} characters`;
 const ID_IN_USE = 'The id is in use';
 
-// graphql-ws calls `execute` for any document that is not a subscription. By then, the operation has already run:
-//
-//   subscribe → onSubscribe runs the operation → errors without data: returned, sent as `error`
-//                                              → anything else: the rootValue of this document
-//             → execute returns the rootValue  → `next` … `complete`
+// graphql-ws calls `execute` for any document that is not a subscription.
 const ANY_DOCUMENT = parse('{ __typename }');
 
 /** The payload of the first message. */
 type InitParams = Record<string, unknown>;
 
 /**
- * A WebSocket, as graphql-ws passes it to its hooks. It passes through these states from top to bottom; on the right
- * are the responses and close codes of the gateway:
+ * A WebSocket, as graphql-ws passes it to its hooks. Its messages, in order, and the close codes of the gateway:
  *
- *   accept           a handshake             HTTP 400, 503
- *      │
- *   open             connection_init         4408 if it does not arrive in time
- *      │
- *   admit            the token               4403 if it is rejected, 1013 if it can't be checked
- *      │
- *   acknowledged     subscribe ────┐         4409 if the id is in use, 4400 if it is too long
- *      │                 ▲         │
- *      │             endOperation  run       `error` if it was not executed, else `next` … `complete`
- *      │                 └─────────┘
- *   close            shutdown                1001 once no message is being handled
+ *   connection_init   4408 if it does not arrive in time; 4403 if its token is rejected, 1013 if it can't be checked
+ *   subscribe …       4409 if the id is in use; 4400 or 1009 for a message that breaks a rule or a limit
+ *   shutdown          1001 once no message is being handled
  */
 interface Connection {
-  /** The id of the request that opened the WebSocket, for the log. */
-  readonly id: string;
-  readonly request: IncomingMessage;
+  readonly request: FastifyRequest;
   readonly socket: WebSocket;
   /** Functions to call when an operation ends, by the operation's id. */
   readonly operations: Map<string, () => void>;
@@ -87,10 +59,10 @@ function authorizationOf(params: InitParams | undefined): string | undefined {
  */
 async function admit(
   { context, log }: EndpointOptions,
-  { id, request, socket }: Connection,
+  { request: { id, headers }, socket }: Connection,
 ): Promise<boolean> {
   try {
-    const { subject, scopes } = await context.authenticate(request.headers);
+    const { subject, scopes } = await context.authenticate(headers);
     if (subject === undefined && scopes !== 'all' && scopes.size === 0) throw new Unauthenticated();
     return true;
   } catch (error) {
@@ -115,7 +87,7 @@ async function run(
   const { limits } = config;
   const { request, socket, operations } = context.extra;
   context.extra.started += 1;
-  const requestLog: RequestLog = { id: `${context.extra.id}:${context.extra.started}` };
+  const requestLog: RequestLog = { id: `${request.id}:${context.extra.started}` };
   const recipient: Recipient = {
     // True once the operation has ended, the client has sent `complete`, or the connection is closed: graphql-ws then
     // removes the id.
@@ -123,14 +95,15 @@ async function run(
       return !(id in context.subscriptions);
     },
   };
-  const exchange = { req: request, res: new ServerResponse(request), requestLog, recipient };
+  const { raw: req } = request;
+  const exchange = { req, res: new ServerResponse(req), requestLog, recipient };
   const end = watchRequest(options, requestLog);
   operations.set(id, () =>
     end({ method: 'WebSocket', route: '/graphql', status: 200, level: 'info' }),
   );
   const results = await runFor(requestLog, async () => {
     try {
-      const caller = await options.context.authenticate(request.headers);
+      const caller = await options.context.authenticate(req.headers);
       if (operations.size > limits.maxStreamsPerCaller) throw new GatewayError('TOO_MANY_STREAMS');
       return await executor(exchange, { caller, params: toDocumentParams(payload, limits) });
     } catch (error) {
@@ -147,12 +120,12 @@ async function run(
 }
 
 /**
- * Creates the implementation of the protocol. Operations run in `onSubscribe`, because only that hook can return the
- * errors of an operation that was not executed, for which the protocol has a separate message. Other results reach
- * `execute` as the `rootValue`.
+ * Creates the implementation of the protocol. An operation runs in `onSubscribe`, because only that hook can return the
+ * errors of an operation that was not executed, for which the protocol has the message `error`. Any other results reach
+ * `execute` as the `rootValue`, for `next` and `complete`.
  *
- * `useServer` of graphql-ws 6.4 is not used: it does not report when a message has been handled, so on shutdown the
- * gateway would close a WebSocket before the last `complete` was sent. It also prints failures to standard error.
+ * `makeHandler` of graphql-ws 6.4 is not used: it parses a message before its values can be limited, requires a `query`
+ * next to a document id, does not tell when a message has been handled, and prints to standard error.
  */
 function createProtocol(options: EndpointOptions): Server<Connection> {
   const endOperation = ({ operations }: Connection, id: string): void => {
@@ -160,7 +133,6 @@ function createProtocol(options: EndpointOptions): Server<Connection> {
     operations.delete(id);
   };
   return makeServer<InitParams, Connection>({
-    connectionInitWaitTimeout: FIRST_MESSAGE_MS,
     onConnect: async ({ connectionParams, extra }) => {
       const authorization = authorizationOf(connectionParams);
       if (authorization !== undefined) extra.request.headers.authorization = authorization;
@@ -169,10 +141,6 @@ function createProtocol(options: EndpointOptions): Server<Connection> {
     },
     onSubscribe: async (context, id, payload) => {
       const { socket, operations } = context.extra;
-      if (id.length > MAX_ID_LENGTH) {
-        socket.close(CloseCode.BadRequest, ID_TOO_LONG);
-        return [new GraphQLError(ID_TOO_LONG)];
-      }
       // graphql-ws accepts an id again as soon as the client has completed the operation, and then confuses the two
       // operations.
       if (operations.has(id)) {
@@ -192,97 +160,83 @@ function createProtocol(options: EndpointOptions): Server<Connection> {
   });
 }
 
-const toConnection = (socket: WebSocket, request: IncomingMessage): Connection => ({
-  id: requestIdOf(request.headers),
-  request,
-  socket,
-  operations: new Map(),
-  pending: 0,
-  started: 0,
-  isAdmitted: false,
-});
-
-/**
- * Parses a message for graphql-ws 6.4, which also accepts a parsed message, although its type is a string. Its own
- * parser, with a reviver, would call a function for each value.
- * @throws GatewayError
- */
-function readMessage({ isAdmitted }: Connection, data: Buffer, limits: Limits): string {
-  // Until the token has been accepted, a message must not be longer than headers.
-  if (!isAdmitted && data.length > limits.maxHeaderBytes)
-    throw new GatewayError('PAYLOAD_TOO_LARGE');
-  // oxlint-disable-next-line no-unsafe-type-assertion
-  return parseMessage(data, limits) as string;
-}
-
-/** Closes a connection whose message can't be handled. */
-function rejectMessage({ id, socket }: Connection, error: unknown, log: Log): void {
-  if (error instanceof GatewayError) {
-    const isLarge = error.code === 'PAYLOAD_TOO_LARGE';
-    return closeSocket(socket, isLarge ? TOO_LARGE : CloseCode.BadRequest, error.message);
-  }
-  log.error({ err: error, requestId: id }, 'A WebSocket message could not be handled.');
-  socket.close(CloseCode.InternalServerError, 'Internal server error');
-}
-
-/** Closes a connection during a shutdown, unless a message is being handled. */
-function closeIfIdle({ pending, socket }: Connection): void {
-  if (pending === 0) socket.close(GOING_AWAY, 'The gateway is shutting down.');
-}
-
-/** Creates the implementation of GraphQL over WebSocket, with the protocol graphql-transport-ws. */
+/** Creates GraphQL over WebSocket, with the protocol graphql-transport-ws. */
 export function createWebSockets(options: EndpointOptions) {
-  const { maxBodyBytes, maxStreams } = options.config.limits;
+  const {
+    log,
+    config: { limits },
+  } = options;
   const protocol = createProtocol(options);
-  const server = new WebSocketServer({ noServer: true, maxPayload: maxBodyBytes, handleProtocols });
-  server.on('wsClientError', rejectHandshake);
   const connections = new Set<Connection>();
   let isClosing = false;
+
+  const closeIfIdle = ({ pending, socket }: Connection): void => {
+    if (isClosing && pending === 0) socket.close(GOING_AWAY, 'The gateway is shutting down.');
+  };
   const receive = async (
     connection: Connection,
     data: Buffer,
     handle: (message: string) => Promise<void>,
   ): Promise<void> => {
+    const { request, socket, isAdmitted } = connection;
     connection.pending += 1;
     try {
-      await handle(readMessage(connection, data, options.config.limits));
+      // Until the token has been accepted, a message must not be longer than headers.
+      if (!isAdmitted && data.length > limits.maxHeaderBytes)
+        throw new GatewayError('PAYLOAD_TOO_LARGE');
+      await handle(readMessage(data, limits));
     } catch (error) {
-      rejectMessage(connection, error, options.log);
+      if (error instanceof GatewayError) {
+        const isLarge = error.code === 'PAYLOAD_TOO_LARGE';
+        closeSocket(socket, isLarge ? TOO_LARGE : CloseCode.BadRequest, error.message);
+      } else {
+        log.error(
+          { err: error, requestId: request.id },
+          'A WebSocket message could not be handled.',
+        );
+        socket.close(CloseCode.InternalServerError, 'Internal server error');
+      }
     }
     connection.pending -= 1;
-    if (isClosing) closeIfIdle(connection);
+    closeIfIdle(connection);
   };
-  const open = (socket: WebSocket, request: IncomingMessage): void => {
-    watchSocket(socket);
-    const connection = toConnection(socket, request);
-    connections.add(connection);
-    const closed = protocol.opened(
-      {
-        protocol: socket.protocol,
-        send: (text) => send(socket, text),
-        close: (code, reason = '') => closeSocket(socket, code, reason),
-        onMessage: (handle) =>
-          socket.on('message', (data: Buffer) => {
-            // A client can still send while the WebSocket is being closed.
-            if (socket.readyState === socket.OPEN) void receive(connection, data, handle);
-          }),
-      },
-      connection,
-    );
-    socket.once('close', (code, reason) => {
-      connections.delete(connection);
-      void closed(code, String(reason));
-    });
-  };
+
   return {
-    /**
-     * Accepts a connection.
-     * @throws GatewayError if there are too many connections, the handshake is invalid, or the gateway is shutting down
-     */
-    accept: (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
-      if (isClosing || connections.size >= maxStreams)
-        throw new GatewayError('SERVICE_UNAVAILABLE');
-      server.handleUpgrade(request, socket, head, open);
+    /** Checks that another connection may open. @throws GatewayError */
+    requireRoom: (): void => {
+      if (isClosing || connections.size >= limits.maxStreams) {
+        throw new Unavailable('The gateway accepts no more WebSockets. Try again later.');
+      }
+    },
+    /** Serves a connection that has just opened. */
+    open: (socket: WebSocket, request: FastifyRequest): void => {
+      watchSocket(socket);
+      const connection = {
+        request,
+        socket,
+        operations: new Map<string, () => void>(),
+        pending: 0,
+        started: 0,
+        isAdmitted: false,
+      };
+      connections.add(connection);
+      const closed = protocol.opened(
+        {
+          protocol: socket.protocol,
+          send: (text) => send(socket, text),
+          close: (code, reason = '') => closeSocket(socket, code, reason),
+          onMessage: (handle) =>
+            socket.on('message', (data: Buffer) => {
+              // A client can still send while the WebSocket is being closed.
+              if (socket.readyState === socket.OPEN) void receive(connection, data, handle);
+            }),
+        },
+        connection,
+      );
+      socket.once('close', (code, reason) => {
+        connections.delete(connection);
+        void closed(code, String(reason));
+      });
     },
     /** Closes each connection once its operations have ended. */
     close: (): void => {

@@ -27,7 +27,7 @@ import { createRejectData, type RejectData, sendError, toResponseError } from '.
 import { collectPaths } from './known-paths.ts';
 import { findRejection, MAX_HEADERS, requestIdOf, toRoutedUrl } from './requests.ts';
 import type { ShutdownState } from './shutdown.ts';
-import { isWebSocket } from './upgrade.ts';
+import { acceptWebSockets, isWebSocket } from './upgrade.ts';
 
 const TIMEOUT_CHECK_MS = 1000;
 // Load balancers commonly keep idle connections for a minute, and must be the ones to close them. Otherwise, they may
@@ -128,6 +128,7 @@ export async function createApp({ config, log, metrics, shutdown, routes }: AppO
 
   // Only POST /graphql has a body. Other requests are rejected without reading theirs.
   app.removeAllContentTypeParsers();
+  await acceptWebSockets(app, turns, config);
   beginRequests(app, { turns, shutdown, log, metrics });
   await allowOrigins(app, config);
   app.addHook('onRequest', ({ raw }, _reply, done) => done(findRejection(raw, config)));
@@ -135,7 +136,7 @@ export async function createApp({ config, log, metrics, shutdown, routes }: AppO
   await compressResponses(app);
 
   app.setErrorHandler((thrown, request, reply) => {
-    if (!isGraphql(request.url)) return sendError(thrown, request, reply, log);
+    if (!isGraphql(request.url) || request.ws) return sendError(thrown, request, reply, log);
     return sendGraphqlError(toResponseError(thrown, request), request, reply, log);
   });
   app.setNotFoundHandler((request, reply) => {
@@ -147,5 +148,5 @@ export async function createApp({ config, log, metrics, shutdown, routes }: AppO
 
   for (const each of routes) await app.register(each);
   await app.ready();
-  return { app, sockets, turns, rejectData };
+  return { app, sockets };
 }

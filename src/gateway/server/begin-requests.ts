@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import { GRAPHQL_PATH } from '../graphql/endpoint.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -34,6 +34,19 @@ export function beginRequests(
   app: FastifyInstance,
   { turns, shutdown, log, metrics }: BeginOptions,
 ): void {
+  const watch = (request: FastifyRequest, { raw: res }: FastifyReply): void => {
+    const { raw: req, requestLog } = request;
+    const end = watchRequest({ log, metrics }, requestLog);
+    res.once('close', () =>
+      end({
+        method: req.method,
+        route: routeOf(request),
+        // Node.js counts data as written even if a destroyed socket dropped it.
+        status: res.writableFinished && !req.socket.destroyed ? res.statusCode : 'aborted',
+        level: isOfStore(request) || requestLog.reason ? 'info' : 'debug',
+      }),
+    );
+  };
   app.decorateRequest('requestLog');
   app.addHook('onRequest', (request, reply, done) => {
     const { raw: req, id } = request;
@@ -51,16 +64,8 @@ export function beginRequests(
         'X-Content-Type-Options': 'nosniff',
         ...request.routeOptions.config.headers,
       });
-      const end = watchRequest({ log, metrics }, requestLog);
-      res.once('close', () =>
-        end({
-          method: req.method,
-          route: routeOf(request),
-          // Node.js counts data as written even if a destroyed socket dropped it.
-          status: res.writableFinished && !req.socket.destroyed ? res.statusCode : 'aborted',
-          level: isOfStore(request) || requestLog.reason ? 'info' : 'debug',
-        }),
-      );
+      // Of a WebSocket, each operation counts as a request.
+      if (!request.ws) watch(request, reply);
       runFor(requestLog, done);
     });
   });

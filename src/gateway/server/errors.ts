@@ -36,6 +36,11 @@ export function toResponseError(error: unknown, { raw }: FastifyRequest): Gatewa
   return toGatewayError(error);
 }
 
+/** Logs the rejection of a request that is not counted in the metrics. */
+function logRejection({ status, code, message }: GatewayError, requestId: string, log: Log): void {
+  log.info({ requestId, status, codes: [code], reason: message }, 'A request was rejected.');
+}
+
 /** Sends an error as JSON. Fastify calls this function for anything that is thrown while it handles a request. */
 export function sendError(
   thrown: unknown,
@@ -44,6 +49,7 @@ export function sendError(
   log: Log,
 ): void {
   const error = toResponseError(thrown, request);
+  if (request.ws) logRejection(error, request.id, log);
   addError(request.requestLog, error);
   logCause(log, request.requestLog, error);
   void reply.code(error.status).headers(error.headers).type(JSON_TYPE).send(JSON.stringify(error));
@@ -52,8 +58,7 @@ export function sendError(
 /** Writes an error response to data for which node:http emits no `request` event. */
 function writeError(error: GatewayError, socket: Duplex, requestId: string, log: Log): void {
   if (!socket.writable) return void socket.destroy();
-  const { status, code, message } = error;
-  log.info({ requestId, status, codes: [code], reason: message }, 'A request was rejected.');
+  logRejection(error, requestId, log);
   const body = JSON.stringify(error);
   const headers = {
     ...error.headers,

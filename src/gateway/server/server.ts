@@ -17,7 +17,6 @@ import { createMetrics } from '../telemetry/metrics.ts';
 import { createApp } from './app.ts';
 import { createHealth } from './health.ts';
 import { shutDown, type ShutdownState } from './shutdown.ts';
-import { acceptWebSockets } from './upgrade.ts';
 
 /**
  * Creates the gateway: GraphQL, REST and the pages, on a server that does not listen yet.
@@ -46,7 +45,7 @@ export async function createGateway(store: Store, db: Database, config: Config, 
   const options = { schema: store.schema, context, config, log, metrics, streams };
   const endpoint = createGraphqlEndpoint({ ...options, executor: createExecutor(options) });
   const site = { store, config };
-  const { app, sockets, turns, rejectData } = await createApp({
+  const { app, sockets } = await createApp({
     config,
     log,
     metrics,
@@ -59,7 +58,6 @@ export async function createGateway(store: Store, db: Database, config: Config, 
     ],
   });
   const { server } = app;
-  acceptWebSockets(server, endpoint, config, turns, rejectData);
   return {
     server,
     /** Stops the server, and gives its open requests time to complete; the database stays open. */

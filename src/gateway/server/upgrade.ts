@@ -1,19 +1,23 @@
+import { EventEmitter } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 
+import websocket from '@fastify/websocket';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws';
 
 import type { Config } from '../config/config.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
-import type { GraphqlEndpoint } from '../graphql/endpoint.ts';
+import { GRAPHQL_PATH } from '../graphql/endpoint.ts';
 import { isFromAllowedOrigin } from '../http/request.ts';
 import { isResponding, type Turns } from './connections.ts';
-import type { RejectData } from './errors.ts';
-import { findRejection, hasTooManyHeaders, ignoreLongLists, toRoutedUrl } from './requests.ts';
+import { hasTooManyHeaders } from './requests.ts';
 
 // The WebSocket version of RFC 6455. In version 8, which ws also accepts, the origin of the page is not in the Origin
 // header.
 const VERSION = '13';
+// 16 bytes in base64.
+const KEY = /^[\w+/]{22}==$/;
 
 /**
  * Whether a request asks for a WebSocket. A server may ignore any other Upgrade, and must ignore an Upgrade in HTTP/1.0
@@ -23,28 +27,33 @@ export const isWebSocket = ({ method, httpVersion, headers }: IncomingMessage): 
   method === 'GET' && httpVersion === '1.1' && headers.upgrade?.toLowerCase() === 'websocket';
 
 /** Checks that a request may open a WebSocket. @throws GatewayError */
-function requireAllowed(request: IncomingMessage, config: Config): void {
-  const rejection = findRejection(request, config);
-  if (rejection) throw rejection;
-  const { headers } = request;
-  if (!/^\/graphql\/?($|\?)/.test(toRoutedUrl(request))) throw new GatewayError('NOT_FOUND');
-  if (headers['sec-websocket-version'] !== VERSION) {
-    throw new GatewayError('BAD_REQUEST', `WebSockets require Sec-WebSocket-Version: ${VERSION}.`);
+function requireAllowed({ headers, routeOptions }: FastifyRequest, config: Config): void {
+  if (routeOptions.url !== GRAPHQL_PATH) throw new GatewayError('NOT_FOUND');
+  const { origin, 'sec-websocket-protocol': protocols = '' } = headers;
+  if (
+    headers['sec-websocket-version'] !== VERSION ||
+    !KEY.test(headers['sec-websocket-key'] ?? '')
+  ) {
+    throw new GatewayError(
+      'BAD_REQUEST',
+      `WebSockets require Sec-WebSocket-Version: ${VERSION} and a valid Sec-WebSocket-Key.`,
+    );
   }
   // Browsers let pages from any site open a WebSocket, and name the site in Origin.
-  if (headers.origin !== undefined && !isFromAllowedOrigin(headers, config)) {
+  if (origin !== undefined && !isFromAllowedOrigin(headers, config)) {
     throw new GatewayError(
       'FORBIDDEN',
       "The header Origin must be the gateway's own origin, as in the header Host, or be in CORS_ORIGINS.",
     );
   }
-  const protocols = headers['sec-websocket-protocol']?.split(',').map((name) => name.trim());
-  if (!protocols?.includes(GRAPHQL_TRANSPORT_WS_PROTOCOL)) {
+  if (!protocols.split(',').some((name) => name.trim() === GRAPHQL_TRANSPORT_WS_PROTOCOL)) {
     throw new GatewayError(
       'BAD_REQUEST',
       `WebSockets require the subprotocol ${GRAPHQL_TRANSPORT_WS_PROTOCOL}.`,
     );
   }
+  // ws takes the first protocol of a list, and would itself reject a malformed one, with text/html.
+  headers['sec-websocket-protocol'] = GRAPHQL_TRANSPORT_WS_PROTOCOL;
 }
 
 /**
@@ -67,14 +76,12 @@ function ignoreUpgrade(
   server.emit('connection', socket);
 }
 
-/** Lets a server accept WebSockets at /graphql. */
-export function acceptWebSockets(
-  server: Server,
-  { acceptWebSocket }: GraphqlEndpoint,
-  config: Config,
-  turns: Turns,
-  reject: RejectData,
-): void {
+/**
+ * Returns the server to which @fastify/websocket listens. Of the events of `server`, it emits `upgrade`, and only for
+ * WebSockets: the plugin would route any other Upgrade without the body of its request.
+ */
+function selectWebSockets(server: Server, turns: Turns): Server {
+  const selected = new EventEmitter();
   server.on('upgrade', (request, socket, head) => {
     // The unfinished response is lost, because node:http has detached the socket from it.
     if (isResponding(turns, socket)) return void socket.destroy();
@@ -83,13 +90,26 @@ export function acceptWebSockets(
     if (!isWebSocket(request) && !hasTooManyHeaders(request)) {
       return ignoreUpgrade(server, request, socket, head);
     }
-    ignoreLongLists(request.headers);
-    try {
-      requireAllowed(request, config);
-      acceptWebSocket(request, socket, head);
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-      reject(error, socket);
-    }
+    return void selected.emit('upgrade', request, socket, head);
+  });
+  // oxlint-disable-next-line no-unsafe-type-assertion -- the plugin only listens to this event
+  return selected as Server;
+}
+
+/** Lets routes with a `wsHandler` accept WebSockets. */
+export async function acceptWebSockets(
+  app: FastifyInstance,
+  turns: Turns,
+  config: Config,
+): Promise<void> {
+  const { maxBodyBytes: maxPayload } = config.limits;
+  await app.register(websocket, {
+    options: { server: selectWebSockets(app.server, turns), maxPayload },
+    // If a client violates the protocol or its connection breaks, ws closes the socket.
+    errorHandler: () => {},
+  });
+  app.addHook('preValidation', (request, _reply, done) => {
+    if (request.ws) requireAllowed(request, config);
+    done();
   });
 }

@@ -5,7 +5,7 @@ import { GatewayError } from '../../contract/gateway-error.ts';
 import type { Estimate } from '../analysis/field-cost.ts';
 import { toExecutionError } from '../client-errors.ts';
 import { isLargerThan, JsonText } from '../json-text.ts';
-import { MAX_RESULT_COST } from '../stream-budget.ts';
+import { MAX_RESULT_COST } from '../streams.ts';
 import type { Call, Check, Step } from './call.ts';
 
 const { QUERY, SUBSCRIPTION } = OperationTypeNode;
