@@ -1,6 +1,14 @@
 // Builds dist/ unless it is up to date. `npm start` always runs this first.
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 
@@ -11,6 +19,9 @@ const INSTALLED = 'node_modules/.package-lock.json';
 const INSTALLED_OR_BUILT = /examples\/(?:node_modules|dist|generated)/;
 const GUIDE_RENDERER = 'scripts/render-guide.js';
 const LICENSES_FILE = join(DIST, 'THIRD-PARTY-LICENSES.txt');
+// A browser loads these files as they are.
+const SWAGGER_UI = 'node_modules/@fastify/swagger-ui';
+const SWAGGER_UI_FILES = ['swagger-ui-bundle.js', 'swagger-ui.css'];
 const LEGAL_FILE = /^(licen[cs]e|copying|notice)/i;
 
 /** Returns a digest of all inputs of the build. Timestamps would miss deletions and files restored with an older time. */
@@ -67,7 +78,7 @@ function printLicenses({ inputs }) {
   const folders = Object.keys(inputs).flatMap(
     (path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [],
   );
-  const sections = [...new Set(folders)].toSorted().map((folder) => {
+  const sections = [...new Set([...folders, SWAGGER_UI])].toSorted().map((folder) => {
     const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json')));
     const texts = readdirSync(folder)
       .filter((file) => LEGAL_FILE.test(file))
@@ -115,6 +126,9 @@ if (builtDigest !== currentDigest && (canBuild || builtDigest === undefined)) {
   for (const { path, contents } of outputFiles) writeFileSync(join(DIST, basename(path)), contents);
   const { renderGuide } = await import('./scripts/render-guide.js');
   writeFileSync(join(DIST, 'guide.json'), renderGuide());
+  for (const file of SWAGGER_UI_FILES) {
+    cpSync(join(SWAGGER_UI, 'static', file), join(DIST, 'swagger-ui', file));
+  }
   writeFileSync(LICENSES_FILE, printLicenses(metafile));
   // The digest is written last, so that an interrupted build is repeated.
   writeFileSync(DIGEST_FILE, currentDigest);

@@ -8,7 +8,6 @@ export { ROOT } from './config/root.ts';
 
 // REST routes.
 export { rowRoute } from './rest/row-route.ts';
-export type { RouteRequest, RouteResponse } from './http/route.ts';
 
 // The database: statements, and the meaning of PostgreSQL's errors.
 export { isDuplicate, isOutOfRange, isRolledBack } from './database/database-errors.ts';

@@ -1,10 +1,9 @@
 import type { GraphQLSchema } from 'graphql';
 import type { z } from 'zod';
 
-import type { Context } from './context.ts';
 import type { ErrorCodes } from './contract/error-codes.ts';
 import type { Session } from './database/session.ts';
-import type { RouteRequest, RouteResponse } from './http/route.ts';
+import type { DataSource } from './tables/loaders.ts';
 import type { SortedTable } from './tables/require-sort-indexes.ts';
 
 export interface RestLifecycle {
@@ -16,26 +15,30 @@ export interface RestLifecycle {
   readonly successor: string;
 }
 
-/** A REST operation: its route, its documentation, and its handler. */
-export interface RestOperation {
+/** A GET route of Fastify, and what the OpenAPI document and the migration guide say about it. */
+export interface RestOperation<
+  Params extends z.ZodObject = z.ZodObject,
+  Query extends z.ZodObject = z.ZodObject,
+> {
   /** Method and path: `GET /books/{bookId}`. */
-  readonly name: string;
-  readonly id: string;
+  readonly name: `GET /${string}`;
   readonly lifecycle: RestLifecycle;
   /** Groups the routes in the OpenAPI document. */
   readonly tag: { readonly name: string; readonly description: string };
-  readonly summary: string;
-  readonly description: string;
-  readonly parameters: {
-    readonly path: z.ZodObject;
-    readonly query: z.ZodObject;
+  readonly schema: {
+    readonly operationId: string;
+    readonly summary: string;
+    readonly description: string;
+    readonly params?: Params;
+    /** Any other parameter is rejected. Without this rule, a query is ignored. */
+    readonly querystring?: Query;
   };
   readonly result: {
     /** The name of a resource. */
     readonly resource: string;
     readonly description: string;
-    /** An example of each header. With an ETag, the operation may also respond with 304. */
-    readonly headers: Readonly<Record<string, string>>;
+    /** Whether the result has an ETag, so that the response may be 304. */
+    readonly hasTag?: boolean;
   };
   /** The schema of the result, unless `rest.resources` contains it. */
   readonly resource?: Resource;
@@ -48,7 +51,17 @@ export interface RestOperation {
     readonly differences: readonly string[];
   };
   /** @throws GatewayError */
-  readonly get: (context: Context, request: RouteRequest) => Promise<RouteResponse>;
+  get(
+    source: DataSource,
+    request: { readonly params: z.output<Params>; readonly query: z.output<Query> },
+  ): Promise<RestResult>;
+}
+
+export interface RestResult {
+  /** The result as JSON; an AsyncIterable is streamed. */
+  readonly json: string | AsyncIterable<string>;
+  /** The next page, relative to the route. */
+  readonly next?: string | undefined;
 }
 
 export interface Resource {

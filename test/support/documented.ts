@@ -44,8 +44,8 @@ type Check = (answer: SeenAnswer) => void;
 export type CheckOf = (method: string, target: string) => Check | undefined;
 
 /** The OpenAPI document of a gateway; openapi.test.ts compares it with the document that is served. */
-export const openApiOf = (config: Config): OpenApi =>
-  JSON.parse(JSON.stringify(createOpenApi(petStore, config))) as OpenApi;
+export const openApiOf = async (config: Config): Promise<OpenApi> =>
+  JSON.parse(JSON.stringify(await createOpenApi(petStore, config))) as OpenApi;
 
 /** A copy of the document with another value at a path of keys. */
 export function plant(document: OpenApi, path: readonly string[], value: unknown): OpenApi {

@@ -6,6 +6,10 @@ import { ROOT } from '../config/root.ts';
 /** The folder of the pages' scripts and styles. */
 export const OWN = fileURLToPath(new URL('src/gateway/pages/browser', ROOT));
 
+/** Reads a file of Swagger UI, as copied by build.js. */
+export const readSwaggerUi = (name: string): Promise<Buffer> =>
+  readFile(new URL(`dist/swagger-ui/${name}`, ROOT));
+
 /** Reads GraphiQL's example operations, in the order of their file names. */
 export async function readExamples(folder: URL): Promise<string[]> {
   const names = await readdir(folder);

@@ -20,7 +20,8 @@ const linkToRest = (request: string, { auth }: Config): string =>
     : `<p class="actions"><a class="button quiet" href="${escapeHtml(request)}">Open the response</a></p>`;
 
 function guide(operation: RestOperation, config: Config): string {
-  const { id, name, migration } = operation;
+  const { name, schema, migration } = operation;
+  const id = schema.operationId;
   const { request, query, differences } = migration;
   const { successor } = operation.lifecycle;
   return `<section id="${id}" aria-labelledby="${id}-title">

@@ -9,12 +9,13 @@ import { addToVary, preferredType, rootFrom } from '../http/request.ts';
 import { printSchema } from '../schema/print.ts';
 import { addError } from '../telemetry/request-log.ts';
 import { serveAsset } from './assets.ts';
-import { OWN } from './files.ts';
+import { OWN, readSwaggerUi } from './files.ts';
 import { GRAPHIQL_POLICY, graphiqlFiles, renderGraphiql } from './graphiql.ts';
 import { readGuide, renderDocument, renderStart } from './guide.ts';
 import { renderHome } from './home.ts';
 import { renderMigrationGuide } from './migration-guide.ts';
 import { renderIcon, renderPage, type Site } from './page.ts';
+import { renderReference, SWAGGER_UI } from './reference.ts';
 
 const PAGE = 'text/html';
 
@@ -101,6 +102,10 @@ const createPages =
       serveAsset(() => renderHome(site)),
     );
     app.get(
+      '/docs',
+      serveAsset(() => renderReference(site)),
+    );
+    app.get(
       '/docs/moving',
       serveAsset(() => renderMigrationGuide(site)),
     );
@@ -140,6 +145,12 @@ const createFiles =
       '/favicon.ico',
       serveAsset(() => ({ type: 'image/svg+xml', content: renderIcon(store.pages.icon) })),
     );
+    for (const [name, type] of Object.entries(SWAGGER_UI)) {
+      app.get(
+        `/assets/swagger-ui/${name}`,
+        serveAsset(async () => ({ type, content: await readSwaggerUi(name) })),
+      );
+    }
     if (config.introspection) {
       const content = printSchema(store.schema);
       app.get(

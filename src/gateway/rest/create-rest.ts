@@ -1,14 +1,24 @@
 import { Readable } from 'node:stream';
 
-import type { FastifyPluginAsync } from 'fastify';
+import etag from 'etag';
+import type {
+  FastifyPluginCallback,
+  FastifyReply,
+  FastifyRequest,
+  FastifySchemaCompiler,
+} from 'fastify';
+import fresh from 'fresh';
+import type { z } from 'zod';
 
 import { requireScope } from '../auth/caller.ts';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../context.ts';
-import type { Store } from '../store.ts';
+import { GatewayError, InputError, InvalidInput } from '../contract/gateway-error.ts';
+import { parse } from '../contract/parse.ts';
+import { positionOf } from '../database/cluster/position.ts';
+import type { RestOperation, RestResult, Store } from '../store.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { createOpenApi } from './openapi.ts';
-import { toRoute } from './rest-operation.ts';
+import { lifecycleHeaders, pathOf, urlOf } from './rest-operation.ts';
 
 interface RestOptions {
   readonly site: { readonly store: Store; readonly config: Config };
@@ -16,37 +26,96 @@ interface RestOptions {
   readonly metrics: Metrics;
 }
 
-/** INTERIM: the old routes on Fastify. */
+/** The parameters of a request, after their validation. */
+interface Validated {
+  Params: Record<string, unknown>;
+  Querystring: Record<string, unknown>;
+}
+
+/** @throws InvalidInput for the first parameter that is unknown or set twice */
+function checkNames({ shape }: z.ZodObject, query: object): void {
+  for (const [name, value] of Object.entries(query)) {
+    const isKnown = Object.hasOwn(shape, name);
+    if (isKnown && !Array.isArray(value)) continue;
+    const message = isKnown ? 'must not be set more than once.' : 'is not a known parameter.';
+    throw new InvalidInput([{ path: [name], message }]);
+  }
+}
+
+/** Validates parameters with the same messages as GraphQL. */
+const validatorCompiler: FastifySchemaCompiler<z.ZodObject> =
+  ({ schema, httpPart }) =>
+  (values: object) => {
+    try {
+      if (httpPart === 'querystring') checkNames(schema, values);
+      return { value: parse(schema, values) };
+    } catch (error) {
+      if (error instanceof InputError) return { error };
+      throw error;
+    }
+  };
+
+/**
+ * Creates the hook that rejects callers without the scope `read`, counts the calls of the others, and ends a deprecated
+ * operation on its sunset date if that is enforced.
+ */
+function createAdmit(
+  { name, lifecycle: { deprecatedSince } }: RestOperation,
+  { site: { config }, context, metrics }: RestOptions,
+) {
+  const isDeprecated = deprecatedSince !== undefined;
+  const end = config.enforceSunset && isDeprecated ? config.sunset.getTime() : Infinity;
+  return async ({ headers }: FastifyRequest): Promise<void> => {
+    const caller = await context.authenticate(headers);
+    requireScope(caller, 'read');
+    metrics.countCalls([name], headers, { isAnonymous: caller.isAnonymous, isDeprecated });
+    if (Date.now() >= end) throw new GatewayError('GONE');
+  };
+}
+
+/**
+ * Sends a result as text, because Fastify's serializer can't write an int64, and PostgreSQL has already written a list.
+ * A stream is read only as fast as the client reads, and not at all for HEAD, for which Fastify would read all of it.
+ */
+function send(
+  { json, next }: RestResult,
+  { method, headers }: FastifyRequest<Validated>,
+  reply: FastifyReply,
+  hasTag = false,
+): FastifyReply {
+  if (next) reply.header('Link', `${reply.getHeader('Link')}, <${next}>; rel="next"`);
+  reply.type('application/json; charset=utf-8');
+  if (typeof json !== 'string') {
+    return reply.send(Readable.from(method === 'HEAD' ? [] : json, { objectMode: false }));
+  }
+  if (!hasTag) return reply.send(json);
+  // @fastify/etag would also tag errors, and knows no `*` and no lists in If-None-Match.
+  const tag = etag(json, { weak: true });
+  reply.headers({ ETag: tag, 'Cache-Control': 'no-cache' });
+  // Without the Cache-Control that fetch() adds to such a request, which is for caches, not for the origin server.
+  const condition = { 'if-none-match': headers['if-none-match'] };
+  if (!fresh(condition, { etag: tag })) return reply.send(json);
+  return reply.removeHeader('Content-Type').code(304).send();
+}
+
+/** Creates the routes of the store's REST operations. */
 export const createRest =
-  ({ site: { store, config }, context, metrics }: RestOptions): FastifyPluginAsync =>
-  async (app) => {
+  (options: RestOptions): FastifyPluginCallback =>
+  (app, _options, done) => {
+    const { store, config } = options.site;
+    const { source, reads } = options.context;
+    app.setValidatorCompiler(validatorCompiler);
     for (const operation of store.rest.operations) {
-      const route = toRoute(operation, context, config);
-      const isDeprecated = operation.lifecycle.deprecatedSince !== undefined;
-      app.get<{ Params: Record<string, string> }>(route.path.replaceAll(/\{(\w+)\}/g, ':$1'), {
-        config: { route: route.path, headers: route.headers ?? {} },
-        onRequest: async ({ headers }) => {
-          const caller = await context.authenticate(headers);
-          requireScope(caller, 'read');
-          metrics.countCalls([operation.name], headers, {
-            isAnonymous: caller.isAnonymous,
-            isDeprecated,
-          });
-        },
-        handler: async ({ params, headers, url }, reply) => {
-          const query = new URLSearchParams(url.split('?')[1]);
-          const {
-            status,
-            headers: own,
-            body,
-          } = await route.get({ parameters: params, query, headers });
-          void reply
-            .code(status)
-            .headers(own ?? {})
-            .type('application/json; charset=utf-8');
-          return typeof body === 'string' || Buffer.isBuffer(body) ? body : Readable.from(body);
+      app.get<Validated>(urlOf(operation), {
+        config: { route: pathOf(operation), headers: lifecycleHeaders(operation, config) },
+        schema: operation.schema,
+        onRequest: createAdmit(operation, options),
+        handler: async (request, reply) => {
+          const from = reads ? reads.sourceAt(positionOf(request.headers)) : source;
+          const result = await operation.get(from, request);
+          return send(result, request, reply, operation.result.hasTag);
         },
       });
     }
-    app.get('/openapi.json', async () => createOpenApi(store, config));
+    done();
   };

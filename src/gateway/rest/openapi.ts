@@ -1,3 +1,4 @@
+import Fastify, { type FastifySchema } from 'fastify';
 import { z } from 'zod';
 
 import type { Config } from '../config/config.ts';
@@ -5,46 +6,18 @@ import { POSITION_HEADER } from '../database/cluster/position.ts';
 import { toDay } from '../kinds/times.ts';
 import type { RestOperation, Store } from '../store.ts';
 import { toResponses } from './responses.ts';
-import { describeLifecycle, guideOf, pathOf } from './rest-operation.ts';
+import { describeLifecycle, guideOf, pathOf, urlOf } from './rest-operation.ts';
 import { TO_OPENAPI, toSchemas } from './schemas.ts';
 
 // The version of the REST contract, which does not depend on the gateway's release.
 const API_VERSION = '1.0.0';
-
-/** Returns the lifecycle of an operation for GitBook, which has no badge for a stable operation. */
-function markers(operation: RestOperation, { sunset }: Config): object {
-  const { stability, deprecatedSince } = operation.lifecycle;
-  return {
-    ...(deprecatedSince && { deprecated: true, 'x-deprecated-sunset': toDay(sunset) }),
-    // The panel is hidden, because a single click on a beta route could load every row.
-    ...(stability === 'beta' && { 'x-stability': 'beta', 'x-hideTryItPanel': true }),
-  };
-}
-
-const toParameters = (place: 'path' | 'query', rules: z.ZodObject): object[] =>
-  Object.entries(rules.shape).map(([name, rule]) => {
-    const { description, example, ...schema } = z.toJSONSchema(rule, TO_OPENAPI);
-    return { name, in: place, required: place === 'path', description, example, schema };
-  });
-
-/** Describes an operation, its lifecycle and the query that replaces it, in Markdown. */
-const describe = (operation: RestOperation, config: Config): string =>
-  [
-    operation.description,
-    describeLifecycle(operation, config),
-    `\`${operation.lifecycle.successor}\` in GraphQL returns the same data ([migration guide](${guideOf(operation)})):`,
-    `\`\`\`graphql\n${operation.migration.query}\n\`\`\``,
-  ].join('\n\n');
 
 const BEARER = {
   type: 'http',
   scheme: 'bearer',
   bearerFormat: 'JWT',
   description: 'A token with the scope `read`.',
-};
-
-/** Returns the security requirement: a token, which is optional if anyone may read. */
-const toSecurity = (readIsOpen: boolean): object[] => [...(readIsOpen ? [{}] : []), { bearer: [] }];
+} as const;
 
 const POSITION = {
   name: POSITION_HEADER,
@@ -66,47 +39,87 @@ const IF_NONE_MATCH = {
   schema: { type: 'string' },
 };
 
-function toOpenApi(operation: RestOperation, store: Store, config: Config): object {
-  const { id, tag, summary, parameters } = operation;
+/** Returns the lifecycle of an operation for GitBook, which has no badge for a stable operation. */
+function markers({ lifecycle }: RestOperation, { sunset }: Config): object {
+  const { stability, deprecatedSince } = lifecycle;
   return {
-    operationId: id,
-    tags: [tag.name],
-    summary,
-    description: describe(operation, config),
-    ...markers(operation, config),
-    ...(config.auth && { security: toSecurity(config.auth.readIsOpen) }),
-    parameters: [
-      ...toParameters('path', parameters.path),
-      ...toParameters('query', parameters.query),
-      ...('ETag' in operation.result.headers ? [IF_NONE_MATCH] : []),
-      ...(config.replicaUrls.length > 0 ? [POSITION] : []),
-    ],
-    responses: toResponses(operation, store, config),
+    ...(deprecatedSince && { deprecated: true, 'x-deprecated-sunset': toDay(sunset) }),
+    // The panel is hidden, because a single click on a beta route could load every row.
+    ...(stability === 'beta' && { 'x-stability': 'beta', 'x-hideTryItPanel': true }),
   };
 }
 
-export const createOpenApi = (store: Store, config: Config): object => ({
-  openapi: '3.0.3',
-  info: {
-    title: store.title,
-    version: API_VERSION,
-    description: `The REST routes of the ${store.title.toLowerCase()} gateway. All other operations are in GraphQL, at /graphql.`,
-    contact: { name: 'The operator of this gateway' },
-    license: { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' },
+/** Describes an operation, its lifecycle and the query that replaces it, in Markdown. */
+const describe = (operation: RestOperation, config: Config): string =>
+  [
+    operation.schema.description,
+    describeLifecycle(operation, config),
+    `\`${operation.lifecycle.successor}\` in GraphQL returns the same data ([migration guide](${guideOf(operation)})):`,
+    `\`\`\`graphql\n${operation.migration.query}\n\`\`\``,
+  ].join('\n\n');
+
+/** Returns the schema of an operation's route with everything that @fastify/swagger can describe. */
+function toSchema(operation: RestOperation, config: Config): FastifySchema {
+  const { auth } = config;
+  const { params, querystring, ...schema } = operation.schema;
+  return {
+    ...schema,
+    ...(params && { params: z.toJSONSchema(params, TO_OPENAPI) }),
+    ...(querystring && { querystring: z.toJSONSchema(querystring, TO_OPENAPI) }),
+    tags: [operation.tag.name],
+    description: describe(operation, config),
+    ...markers(operation, config),
+    // A token is optional if anyone may read.
+    ...(auth && { security: [...(auth.readIsOpen ? [{}] : []), { bearer: [] }] }),
+  };
+}
+
+/** Returns the options of @fastify/swagger for the document about a store's operations. */
+const toOptions = ({ title, rest: { operations } }: Store, { auth }: Config) => ({
+  openapi: {
+    openapi: '3.0.3',
+    info: {
+      title,
+      version: API_VERSION,
+      description: `The REST routes of the ${title.toLowerCase()} gateway. All other operations are in GraphQL, at /graphql.`,
+      contact: { name: 'The operator of this gateway' },
+      license: { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' },
+    },
+    externalDocs: { description: 'This document as a reference page.', url: 'docs' },
+    // The folder of this document, which is the gateway's root.
+    servers: [{ url: '.' }],
+    tags: [...new Map(operations.map(({ tag }) => [tag.name, tag])).values()],
+    security: [],
+    ...(auth && { components: { securitySchemes: { bearer: BEARER } } }),
   },
-  externalDocs: { description: 'This document as a reference page.', url: 'docs' },
-  // The folder of this document, which is the gateway's root.
-  servers: [{ url: '.' }],
-  tags: [...new Map(store.rest.operations.map(({ tag }) => [tag.name, tag])).values()],
-  security: [],
-  paths: Object.fromEntries(
-    store.rest.operations.map((operation) => [
-      pathOf(operation),
-      { get: toOpenApi(operation, store, config) },
-    ]),
-  ),
-  components: {
-    schemas: toSchemas(store),
-    ...(config.auth && { securitySchemes: { bearer: BEARER } }),
-  },
+  // The server's URL is relative, so it is not part of any path.
+  stripBasePath: false,
 });
+
+/**
+ * Creates the OpenAPI document about a store's operations. @fastify/swagger describes the routes of an app. This app is
+ * not the one that serves them: its plugin takes 13 ms and 2 MiB to load, which only the first request for the document
+ * should pay.
+ */
+export async function createOpenApi(store: Store, config: Config): Promise<object> {
+  const { default: swagger } = await import('@fastify/swagger');
+  const app = Fastify().setValidatorCompiler(() => () => true);
+  await app.register(swagger, toOptions(store, config));
+  for (const operation of store.rest.operations) {
+    app.get(urlOf(operation), { schema: toSchema(operation, config) }, () => {});
+  }
+  await app.ready();
+  const document = app.swagger();
+  // The plugin gives headers no examples, can't mark them as required, and has no schemas that no route uses.
+  for (const operation of store.rest.operations) {
+    const get = document.paths?.[pathOf(operation)]?.get;
+    const parameters = [
+      ...(get?.parameters ?? []),
+      ...(operation.result.hasTag ? [IF_NONE_MATCH] : []),
+      ...(config.replicaUrls.length > 0 ? [POSITION] : []),
+    ];
+    Object.assign(get ?? {}, { parameters, responses: toResponses(operation, store, config) });
+  }
+  const { components } = { components: {}, ...document };
+  return { ...document, components: { ...components, schemas: toSchemas(store) } };
+}

@@ -18,9 +18,19 @@ const COMMON_ERRORS: readonly string[] = [
   'SERVICE_UNAVAILABLE',
 ];
 
-const ACCESS_ERRORS: readonly string[] = ['UNAUTHENTICATED', 'FORBIDDEN'];
-
 const COMMON_HEADERS: Headers = { 'X-Request-Id': '4bf92f3577b34da6a3ce929d0e0e4736' };
+
+const TAG_HEADERS: Headers = {
+  ETag: 'W/"3d-QtwTo+1ee1ReuILwo4lZiZROY1c"',
+  'Cache-Control': 'no-cache',
+};
+
+/** The headers of errors by status, in addition to those of every response. */
+const ERROR_HEADERS: Readonly<Record<number, Headers>> = {
+  401: new Unauthenticated().headers,
+  403: new Unauthenticated().headers,
+  503: new GatewayError('SERVICE_UNAVAILABLE').headers,
+};
 
 const DESCRIPTIONS: Headers = {
   'X-Request-Id':
@@ -35,11 +45,12 @@ const DESCRIPTIONS: Headers = {
   'WWW-Authenticate': 'How to authenticate, or what the token lacks (RFC 6750).',
 };
 
-export function errorsOf(operation: RestOperation, { auth, checksHost }: Config): string[] {
-  const codes: string[] = [...operation.errors, ...COMMON_ERRORS];
+/** Returns the codes of all errors that an operation may return. */
+function errorsOf({ errors, lifecycle }: RestOperation, { auth, checksHost }: Config): string[] {
+  const codes = [...errors, ...COMMON_ERRORS];
   if (auth) codes.push('UNAUTHENTICATED');
   if (auth && !auth.readIsOpen) codes.push('FORBIDDEN');
-  if (operation.lifecycle.deprecatedSince) codes.push('GONE');
+  if (lifecycle.deprecatedSince) codes.push('GONE');
   if (checksHost) codes.push('MISDIRECTED_REQUEST');
   return codes;
 }
@@ -52,64 +63,54 @@ const toHeaders = (headers: Headers, required = true): object =>
     ]),
   );
 
-/**
- * Returns the headers that error responses have in addition to the headers of every response. None of them is marked as
- * required, because node:http may reject a request before its path is known.
- */
-function errorHeaders(codes: readonly string[], lifecycle: Headers): object {
-  const has = (group: readonly string[]): boolean => codes.some((code) => group.includes(code));
-  const challenge = has(ACCESS_ERRORS) ? new Unauthenticated().headers : {};
-  const retry = has(['SERVICE_UNAVAILABLE']) ? new GatewayError('SERVICE_UNAVAILABLE').headers : {};
-  return toHeaders({ ...lifecycle, ...challenge, ...retry }, false);
-}
-
 /** Returns the response for all errors with the same status. Clients distinguish them by their codes. */
-const toErrorResponse = (
-  codes: readonly string[],
-  kinds: ErrorCodes,
-  lifecycle: Headers,
-): object => ({
-  description: codes.map((code) => kinds[code]?.description).join(' '),
-  headers: { ...toHeaders(COMMON_HEADERS), ...errorHeaders(codes, lifecycle) },
+const toErrorResponse = (status: number, kinds: ErrorCodes, lifecycle: Headers): object => ({
+  description: Object.values(kinds)
+    .map(({ description }) => description)
+    .join(' '),
+  headers: {
+    ...toHeaders(COMMON_HEADERS),
+    // Not required, because node:http may reject a request before its path is known.
+    ...toHeaders({ ...lifecycle, ...ERROR_HEADERS[status] }, false),
+  },
   content: {
     'application/json': {
       schema: { $ref: '#/components/schemas/Error' },
       examples: Object.fromEntries(
-        codes.map((code) => [
+        Object.entries(kinds).map(([code, { description: message }]) => [
           code,
-          { value: { code, message: kinds[code]?.description, status: kinds[code]?.status } },
+          { value: { code, message, status } },
         ]),
       ),
     },
   },
 });
 
+/** Returns the responses of an operation by status. */
 export function toResponses(operation: RestOperation, store: Store, config: Config): object {
-  const { result } = operation;
-  const kinds = withGatewayErrors(store.errorCodes);
+  const { resource, description, hasTag } = operation.result;
   const lifecycle = lifecycleHeaders(operation, config);
-  const headers = toHeaders({ ...COMMON_HEADERS, ...lifecycle, ...result.headers });
-  const codes = errorsOf(operation, config);
-  const statuses = new Set(codes.flatMap((code) => kinds[code]?.status ?? []));
-  return {
-    200: {
-      description: result.description,
-      headers,
-      content: {
-        'application/json': {
-          schema: { $ref: `#/components/schemas/${result.resource}` },
-          example: resourcesOf(store)[result.resource]?.example,
-        },
-      },
+  const headers = toHeaders({ ...COMMON_HEADERS, ...lifecycle, ...(hasTag && TAG_HEADERS) });
+  const content = {
+    'application/json': {
+      schema: { $ref: `#/components/schemas/${resource}` },
+      example: resourcesOf(store)[resource]?.example,
     },
-    ...('ETag' in result.headers && {
-      304: { description: 'The resource is unchanged.', headers },
-    }),
+  };
+  const kinds = withGatewayErrors(store.errorCodes);
+  const byStatus = new Map<number, ErrorCodes>();
+  for (const code of errorsOf(operation, config)) {
+    const kind = kinds[code];
+    if (kind) byStatus.set(kind.status, { ...byStatus.get(kind.status), [code]: kind });
+  }
+  return {
+    200: { description, headers, content },
+    ...(hasTag && { 304: { description: 'The resource is unchanged.', headers } }),
     ...Object.fromEntries(
-      [...statuses].map((status) => {
-        const group = codes.filter((code) => kinds[code]?.status === status);
-        return [status, toErrorResponse(group, kinds, lifecycle)];
-      }),
+      Array.from(byStatus, ([status, group]) => [
+        status,
+        toErrorResponse(status, group, lifecycle),
+      ]),
     ),
   };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { Id, parse } from '../contract/parse.ts';
+import { Id } from '../contract/parse.ts';
 import type { Resource, RestLifecycle, RestOperation } from '../store.ts';
 import type { Repository } from '../tables/repository.ts';
 import type { Field } from '../tables/stored-table.ts';
@@ -56,27 +56,26 @@ function toResource(fields: readonly Field[], description: string, example: obje
 export function rowRoute<Row extends object>(
   rows: Repository<Row>,
   { example, lifecycle, differences = [] }: RowRoute<Row>,
-): RestOperation & { readonly resource: Resource } {
+): RestOperation<z.ZodObject<Record<string, typeof Id>>> & { readonly resource: Resource } {
   const { words, type, notFound, required } = rows;
   const one = lowerFirst(type);
   const name = `${one}Id`;
   const fields = fieldsIn(rows, example);
   const selection = fields.map((field) => `    ${field.name}`).join('\n');
-  const parameter = Id.meta({ description: `The id of the ${words.short}.`, example: 1 });
-  const parameters = z.object({ [name]: parameter });
+  const params = z.object({
+    [name]: Id.meta({ description: `The id of the ${words.short}.`, examples: [1] }),
+  });
   return {
     name: `GET /${rows.name}/{${name}}`,
-    id: `get${type}`,
     lifecycle: { stability: 'stable', successor: `Query.${one}`, ...lifecycle },
     tag: { name: upperFirst(words.list), description: `The ${words.list} in the store.` },
-    summary: `Get ${words.one}`,
-    description: `Returns one ${words.short}.`,
-    parameters: { path: parameters, query: z.object({}) },
-    result: {
-      resource: type,
-      description: `The ${words.short}.`,
-      headers: { ETag: 'W/"3d-QtwTo+1ee1ReuILwo4lZiZROY1c"', 'Cache-Control': 'no-cache' },
+    schema: {
+      operationId: `get${type}`,
+      summary: `Get ${words.one}`,
+      description: `Returns one ${words.short}.`,
+      params,
     },
+    result: { resource: type, description: `The ${words.short}.`, hasTag: true },
     resource: toResource(fields, rows.description, example),
     errors: ['INVALID_ID', notFound.kind.code],
     migration: {
@@ -88,10 +87,9 @@ export function rowRoute<Row extends object>(
         ...differences,
       ],
     },
-    get: async ({ source }, request) => {
-      const { [name]: id = 0n } = parse(parameters, request.parameters);
-      const body = writeRow(fields, await required.load(source, id));
-      return { status: 200, headers: { 'Cache-Control': 'no-cache' }, body };
+    get: async (source, request) => {
+      const { [name]: id = 0n } = request.params;
+      return { json: writeRow(fields, await required.load(source, id)) };
     },
   };
 }

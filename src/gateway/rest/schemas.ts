@@ -4,9 +4,6 @@ import { withGatewayErrors } from '../contract/error-codes.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
 import type { Resource, Store } from '../store.ts';
 
-/** The error that the documentation shows. */
-export const EXAMPLE_ERROR = new GatewayError('INVALID_ID').toJSON();
-
 /** The schema of every error response. */
 const errorResource = ({ errorCodes }: Store): Resource => ({
   rule: z.strictObject({
@@ -17,7 +14,7 @@ const errorResource = ({ errorCodes }: Store): Resource => ({
     status: z.unknown().meta({ type: 'integer', format: 'int32', description: 'The HTTP status.' }),
   }),
   description: 'An error. GraphQL uses the same codes.',
-  example: EXAMPLE_ERROR,
+  example: new GatewayError('INVALID_ID').toJSON(),
 });
 
 // zod cannot convert ids and dates, so they define their OpenAPI schema with `meta`.

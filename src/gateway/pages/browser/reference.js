@@ -1,7 +1,3 @@
-import { watchToken } from './token.js';
-
-const readToken = watchToken();
-
 /** Breaks JSON into lines. Works on the text, because parsing would change ids greater than 2^53. */
 function toLines(json) {
   let depth = 0;
@@ -19,32 +15,46 @@ function toLines(json) {
   });
 }
 
-async function send(form) {
-  const path = form.dataset.path.replaceAll(/\{(\w+)\}/g, (_, name) =>
-    encodeURIComponent(form.elements[name].value),
-  );
-  const token = readToken();
-  const response = await fetch(path, {
-    headers: token ? { Authorization: `Bearer ${token}` } : {},
-    cache: 'no-store',
-  });
-  const headers = [...response.headers].map(([name, value]) => `${name}: ${value}`);
-  const body = toLines(await response.text());
-  return [`${response.status} ${response.statusText}`, ...headers, '', body].join('\n');
-}
+/** Swagger UI parses the JSON of a response, unless it has another type. */
+const exactResponses = {
+  wrapComponents: {
+    responseBody:
+      (ResponseBody, { React }) =>
+      (props) =>
+        React.createElement(ResponseBody, {
+          ...props,
+          content: toLines(props.content),
+          contentType: 'text/plain',
+        }),
+  },
+};
 
-async function show(form) {
-  const block = document.createElement('figure');
-  const result = document.createElement('pre');
-  block.className = 'code';
-  block.append(result);
-  result.textContent = await send(form).catch(() => 'The gateway is not responding.');
-  form.nextElementSibling.replaceChildren(block);
-}
+/** Offers no requests for operations with x-hideTryItPanel. */
+const hiddenPanels = {
+  statePlugins: {
+    spec: {
+      wrapSelectors: {
+        allowTryItOutFor:
+          (allows, { specSelectors }) =>
+          (state, path, method) =>
+            allows(state, path, method) &&
+            !specSelectors.specJson().getIn(['paths', path, method, 'x-hideTryItPanel']),
+      },
+    },
+  },
+};
 
-for (const form of document.querySelectorAll('form.try')) {
-  form.addEventListener('submit', (event) => {
-    event.preventDefault();
-    void show(form);
-  });
-}
+const darkMode = window.matchMedia('(prefers-color-scheme: dark)');
+const setMode = () => document.documentElement.classList.toggle('dark-mode', darkMode.matches);
+darkMode.addEventListener('change', setMode);
+setMode();
+
+window.SwaggerUIBundle({
+  url: 'openapi.json',
+  dom_id: '#reference',
+  deepLinking: true,
+  defaultModelsExpandDepth: 0,
+  showExtensions: true,
+  validatorUrl: null,
+  plugins: [exactResponses, hiddenPanels],
+});
