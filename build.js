@@ -1,16 +1,9 @@
 // Builds dist/ unless it is up to date. `npm start` always runs this first.
 import { createHash } from 'node:crypto';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 
 const DIST = 'dist';
 const DIGEST_FILE = join(DIST, 'made-of');
@@ -19,7 +12,7 @@ const INSTALLED = 'node_modules/.package-lock.json';
 const INSTALLED_OR_BUILT = /examples\/(?:node_modules|dist|generated)/;
 const GUIDE_RENDERER = 'scripts/render-guide.js';
 const LICENSES_FILE = join(DIST, 'THIRD-PARTY-LICENSES.txt');
-// A browser loads these files as they are.
+// Browsers load these files as they are.
 const SWAGGER_UI = 'node_modules/@fastify/swagger-ui';
 const SWAGGER_UI_FILES = ['swagger-ui-bundle.js', 'swagger-ui.css'];
 const LEGAL_FILE = /^(licen[cs]e|copying|notice)/i;
@@ -85,6 +78,11 @@ function printLicenses({ inputs }) {
       .map((file) => readFileSync(join(folder, file), 'utf8').trim());
     return [`${name} ${version}`, `License: ${license}`, ...texts].join('\n\n');
   });
+  // The package contains Swagger UI without its license, whose text is that of other bundled packages.
+  const { devDependencies } = JSON.parse(readFileSync(join(SWAGGER_UI, 'package.json')));
+  sections.push(
+    `swagger-ui ${devDependencies['swagger-ui-dist']}\n\nLicense: Apache-2.0\n\nCopyright SmartBear Software Inc.`,
+  );
   return `${sections.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
 }
 
@@ -126,8 +124,11 @@ if (builtDigest !== currentDigest && (canBuild || builtDigest === undefined)) {
   for (const { path, contents } of outputFiles) writeFileSync(join(DIST, basename(path)), contents);
   const { renderGuide } = await import('./scripts/render-guide.js');
   writeFileSync(join(DIST, 'guide.json'), renderGuide());
+  mkdirSync(join(DIST, 'swagger-ui'));
   for (const file of SWAGGER_UI_FILES) {
-    cpSync(join(SWAGGER_UI, 'static', file), join(DIST, 'swagger-ui', file));
+    const content = readFileSync(join(SWAGGER_UI, 'static', file));
+    writeFileSync(join(DIST, 'swagger-ui', file), content);
+    writeFileSync(join(DIST, 'swagger-ui', `${file}.gz`), gzipSync(content));
   }
   writeFileSync(LICENSES_FILE, printLicenses(metafile));
   // The digest is written last, so that an interrupted build is repeated.

@@ -14,8 +14,8 @@ import { isReady } from '../support/program.ts';
 
 const hasNginx = spawnSync('nginx', ['-v']).status === 0;
 
-// Not a REST response: it names no icon, so that browsers request /favicon.ico outside the prefix.
-const isPage = (link: string): boolean => /^\/(?!pets|store)[\w/-]*$/.test(link);
+// Not a REST response or the metrics: they name no icon, so that browsers request /favicon.ico outside the prefix.
+const isPage = (link: string): boolean => /^\/(?!pets|store|metrics)[\w/-]*$/.test(link);
 
 describe.skipIf(!hasNginx)('behind a path prefix', () => {
   // Fails if a page requests anything outside the prefix, or anything that does not exist.

@@ -45,7 +45,9 @@ describe('the build', () => {
     await build();
     const dist = join(folder, 'dist');
     const programs = await Promise.all(
-      (await readdir(dist)).map((file) => readFile(join(dist, file), 'utf8')),
+      (await readdir(dist))
+        .filter((file) => file.endsWith('.js'))
+        .map((file) => readFile(join(dist, file), 'utf8')),
     );
     const modules = programs.join('').match(/^\/\/ \S+\/graphql\/type\/definition\.m?js$/gm);
     expect(modules).toHaveLength(1);

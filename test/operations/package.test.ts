@@ -68,7 +68,7 @@ describe('the package of `npm pack`', () => {
 
   it('contains the licenses of the bundled packages', async () => {
     const licenses = await readFile(join(installed, 'dist/THIRD-PARTY-LICENSES.txt'), 'utf8');
-    for (const name of ['graphql', 'graphql-yoga', 'pg']) {
+    for (const name of ['graphql', 'graphql-yoga', 'pg', 'swagger-ui']) {
       expect(licenses).toMatch(new RegExp(`^${name} \\d\\S+\n\nLicense: \\S`, 'm'));
     }
     expect(licenses).not.toMatch(/^(?:vitest|esbuild|prisma) \d/m);
@@ -97,7 +97,7 @@ describe('the package of `npm pack`', () => {
       if (url !== '') break;
     }
     const paths = ['/docs', '/guide/api', '/openapi.json', '/schema.graphql', '/graphql'];
-    const assets = ['graphiql/graphiql.js'];
+    const assets = ['graphiql/graphiql.js', 'swagger-ui/swagger-ui-bundle.js'];
     for (const path of [...paths, ...assets.map((name) => `/assets/${name}`)]) {
       const response = await fetch(url + path, { headers: { accept: 'text/html, */*' } });
       expect({ path, status: response.status }).toEqual({ path, status: 200 });

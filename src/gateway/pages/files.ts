@@ -6,9 +6,8 @@ import { ROOT } from '../config/root.ts';
 /** The folder of the pages' scripts and styles. */
 export const OWN = fileURLToPath(new URL('src/gateway/pages/browser', ROOT));
 
-/** Reads a file of Swagger UI, as copied by build.js. */
-export const readSwaggerUi = (name: string): Promise<Buffer> =>
-  readFile(new URL(`dist/swagger-ui/${name}`, ROOT));
+/** The folder of Swagger UI's files, as copied by build.js. */
+export const SWAGGER_UI = fileURLToPath(new URL('dist/swagger-ui', ROOT));
 
 /** Reads GraphiQL's example operations, in the order of their file names. */
 export async function readExamples(folder: URL): Promise<string[]> {

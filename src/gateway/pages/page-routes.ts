@@ -6,16 +6,17 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest 
 import { GatewayError } from '../contract/gateway-error.ts';
 import { GRAPHQL_PATH, GRAPHQL_TYPES } from '../graphql/endpoint.ts';
 import { addToVary, preferredType, rootFrom } from '../http/request.ts';
+import { createOpenApi } from '../rest/openapi.ts';
 import { printSchema } from '../schema/print.ts';
 import { addError } from '../telemetry/request-log.ts';
 import { serveAsset } from './assets.ts';
-import { OWN, readSwaggerUi } from './files.ts';
+import { OWN, SWAGGER_UI } from './files.ts';
 import { GRAPHIQL_POLICY, graphiqlFiles, renderGraphiql } from './graphiql.ts';
 import { readGuide, renderDocument, renderStart } from './guide.ts';
 import { renderHome } from './home.ts';
 import { renderMigrationGuide } from './migration-guide.ts';
 import { renderIcon, renderPage, type Site } from './page.ts';
-import { renderReference, SWAGGER_UI } from './reference.ts';
+import { renderReference } from './reference.ts';
 
 const PAGE = 'text/html';
 
@@ -135,22 +136,30 @@ const createPages =
     });
   };
 
-/** Creates the routes of the files that pages load, and of the schema as text. */
+/** Creates the routes of the files that pages load, of the OpenAPI document, and of the schema as text. */
 const createFiles =
   ({ store, config }: Site): FastifyPluginAsync =>
   async (app) => {
     await app.register(files, { root: OWN, prefix: '/assets/', cacheControl: false });
+    await app.register(files, {
+      root: SWAGGER_UI,
+      prefix: '/assets/swagger-ui/',
+      preCompressed: true,
+      cacheControl: false,
+      decorateReply: false,
+    });
+    app.get(
+      '/openapi.json',
+      serveAsset(async () => ({
+        type: 'application/json; charset=utf-8',
+        content: JSON.stringify(await createOpenApi(store, config)),
+      })),
+    );
     // For documents that don't name an icon, such as /schema.graphql, browsers request this path.
     app.get(
       '/favicon.ico',
       serveAsset(() => ({ type: 'image/svg+xml', content: renderIcon(store.pages.icon) })),
     );
-    for (const [name, type] of Object.entries(SWAGGER_UI)) {
-      app.get(
-        `/assets/swagger-ui/${name}`,
-        serveAsset(async () => ({ type, content: await readSwaggerUi(name) })),
-      );
-    }
     if (config.introspection) {
       const content = printSchema(store.schema);
       app.get(

@@ -1,12 +1,6 @@
 import type { Asset } from './assets.ts';
 import { renderHeader, renderHtml, type Site } from './page.ts';
 
-/** Swagger UI's files with their types. */
-export const SWAGGER_UI = {
-  'swagger-ui.css': 'text/css; charset=utf-8',
-  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
-} as const;
-
 /**
  * Renders the REST reference: Swagger UI with the OpenAPI document. The page of @fastify/swagger-ui 6.1.3 has no
  * viewport, so phones would show it at the width of a desktop.
