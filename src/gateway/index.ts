@@ -1,8 +1,8 @@
 /** Everything that a store may import from the gateway. */
 
 // Errors, rules for input, times as text, and the project's folder.
-export { errorOf, type GatewayError, InvalidInput } from './contract/gateway-error.ts';
-export { argumentsOf, Id, MAX_LIST_SIZE, parse, parseArguments, RowId } from './contract/parse.ts';
+export { errorOf, type GatewayError } from './contract/gateway-error.ts';
+export { argumentsOf, Id, MAX_LIST_SIZE, parseArguments, RowId } from './contract/parse.ts';
 export { isInfinite, timeAsText } from './kinds/times.ts';
 export { ROOT } from './config/root.ts';
 
@@ -24,7 +24,6 @@ export { createRepository } from './tables/repository.ts';
 export { createTables } from './tables/stored-table.ts';
 
 // The types of the values that a store passes to the gateway or receives from it.
-export type { Context } from './context.ts';
 export type { Resource, RestOperation, Store } from './store.ts';
 
 // GraphQL: the builder, and resolvers of fields.

@@ -14,28 +14,25 @@ import {
 describeInChromium((chromium) => {
   let page: Page;
 
-  describe.each(['/', '/guide', '/guide/live', '/docs/moving'])(
-    'the page %s',
-    (path) => {
-      beforeAll(async () => {
-        page = await chromium.open(path, PHONE);
-      });
+  describe.each(['/', '/guide', '/guide/live', '/docs/moving'])('the page %s', (path) => {
+    beforeAll(async () => {
+      page = await chromium.open(path, PHONE);
+    });
 
-      it('fits on a phone screen, with all links to other pages', async () => {
-        await expectFits(page);
-        const ends = await page.evaluate<number[]>(
-          "[...document.querySelectorAll('.pages a')].map((link) => link.getBoundingClientRect().right)",
-        );
-        expect(Math.max(...ends)).toBeLessThanOrEqual(PHONE.width);
-      });
+    it('fits on a phone screen, with all links to other pages', async () => {
+      await expectFits(page);
+      const ends = await page.evaluate<number[]>(
+        "[...document.querySelectorAll('.pages a')].map((link) => link.getBoundingClientRect().right)",
+      );
+      expect(Math.max(...ends)).toBeLessThanOrEqual(PHONE.width);
+    });
 
-      it.each(SCHEMES)("passes axe's accessibility checks in %s mode", async (scheme) => {
-        await page.setViewportSize(DESKTOP);
-        await setScheme(page, scheme);
-        await expectAccessible(page);
-      });
-    },
-  );
+    it.each(SCHEMES)("passes axe's accessibility checks in %s mode", async (scheme) => {
+      await page.setViewportSize(DESKTOP);
+      await setScheme(page, scheme);
+      await expectAccessible(page);
+    });
+  });
 
   it("the copy button of a curl command copies the command, with the gateway's URL", async () => {
     page = await chromium.open('/');

@@ -8,7 +8,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { execute } from '../support/graphiql.ts';
-import { describeInChromium } from '../support/in-chromium.ts';
+import { describeInChromium, expectShown } from '../support/in-chromium.ts';
 import { freePort } from '../support/postgres.ts';
 import { isReady } from '../support/program.ts';
 
@@ -86,7 +86,7 @@ describe.skipIf(!hasNginx)('behind a path prefix', () => {
       await page.getByRole('button', { name: 'Try it out' }).click();
       await page.getByPlaceholder('petId').fill('1');
       await page.getByRole('button', { name: 'Execute' }).click();
-      await page.locator('.live-responses-table').getByText('"Biscuit"').waitFor();
+      await expectShown(page.locator('.live-responses-table').getByText('"Biscuit"'));
     });
   });
 });

@@ -22,6 +22,9 @@ declare module 'fastify' {
   }
 }
 
+/** The Content-Type of JSON. */
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
 // Matches the parameters in an Accept header other than the weight `q`. The types to choose from have no parameters.
 const PARAMETER = /;\s*(?!q=)[\w-]+=("[^"]*"|[^,;]*)/gi;
 

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest 
 
 import { GatewayError } from '../contract/gateway-error.ts';
 import { GRAPHQL_PATH, GRAPHQL_TYPES } from '../graphql/endpoint.ts';
-import { addToVary, preferredType, rootFrom } from '../http/request.ts';
+import { addToVary, JSON_TYPE, preferredType, rootFrom } from '../http/request.ts';
 import { createOpenApi } from '../rest/openapi.ts';
 import { printSchema } from '../schema/print.ts';
 import { addError } from '../telemetry/request-log.ts';
@@ -151,7 +151,7 @@ const createFiles =
     app.get(
       '/openapi.json',
       serveAsset(async () => ({
-        type: 'application/json; charset=utf-8',
+        type: JSON_TYPE,
         content: JSON.stringify(await createOpenApi(store, config)),
       })),
     );

@@ -16,6 +16,7 @@ import type { Context } from '../context.ts';
 import { GatewayError, InputError, InvalidInput } from '../contract/gateway-error.ts';
 import { parse } from '../contract/parse.ts';
 import { positionOf } from '../database/cluster/position.ts';
+import { JSON_TYPE } from '../http/request.ts';
 import type { RestOperation, RestResult, Store } from '../store.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { lifecycleHeaders, pathOf, urlOf } from './rest-operation.ts';
@@ -83,8 +84,8 @@ function send(
   reply: FastifyReply,
   hasTag = false,
 ): FastifyReply {
-  if (next) reply.header('Link', `${reply.getHeader('Link')}, <${next}>; rel="next"`);
-  reply.type('application/json; charset=utf-8');
+  if (next) reply.header('Link', `${String(reply.getHeader('Link'))}, <${next}>; rel="next"`);
+  reply.type(JSON_TYPE);
   if (typeof json !== 'string') {
     return reply.send(Readable.from(method === 'HEAD' ? [] : json, { objectMode: false }));
   }

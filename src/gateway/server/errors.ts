@@ -7,11 +7,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorCode } from '../contract/error-codes.ts';
 import { codeOf, GatewayError } from '../contract/gateway-error.ts';
 import { toGatewayError } from '../database/database-errors.ts';
+import { JSON_TYPE } from '../http/request.ts';
 import type { Log } from '../telemetry/log.ts';
 import { addError, logCause } from '../telemetry/request-log.ts';
 import type { Turns } from './connections.ts';
-
-export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** The codes of errors from node:http and Fastify whose meaning is more specific than BAD_REQUEST. */
 const ERROR_CODES: Record<string, ErrorCode> = {
