@@ -30,7 +30,8 @@ async function takeGraphiql(page: Page, url: string): Promise<void> {
 
 async function takeReference(page: Page, url: string): Promise<void> {
   await page.goto(`${url}/docs`);
-  await page.locator('#listOrders').waitFor();
+  await page.locator('.opblock-summary-control').first().click();
+  await page.getByRole('button', { name: 'Try it out' }).waitFor();
   await page.screenshot({ path: join(FOLDER, 'rest-reference.png'), animations: 'disabled' });
 }
 
