@@ -42,6 +42,8 @@ export interface Gateway {
   readonly statements: string[];
   /** The lines in the log at level info. */
   readonly loggedLines: unknown[];
+  /** The warnings in the log. */
+  readonly loggedWarnings: unknown[];
   /** The errors in the log; a test that expects errors must remove them, or else close() fails. */
   readonly loggedErrors: unknown[];
   /** Posts an operation and returns the response, which may have errors. */
@@ -58,8 +60,6 @@ export interface Gateway {
 
 /** Opens the database of a gateway. */
 export type OpenDatabase = (config: Config, log: Log) => Promise<Database>;
-
-const ignore = (): void => {};
 
 /** Returns a function that opens the database of another gateway, and does not close it. */
 export const openThatOf =
@@ -79,11 +79,12 @@ export async function startGateway(
 ): Promise<Gateway> {
   const statements: string[] = [];
   const loggedLines: unknown[] = [];
+  const loggedWarnings: unknown[] = [];
   const loggedErrors: unknown[] = [];
   const log: Log = {
     debug: (entry: { sql?: string }) => void (entry.sql && statements.push(entry.sql)),
     info: (entry: unknown) => void loggedLines.push(entry),
-    warn: ignore,
+    warn: (entry: unknown) => void loggedWarnings.push(entry),
     error: (entry: unknown) => void loggedErrors.push(entry),
     isLevelEnabled: () => true,
   };
@@ -107,6 +108,7 @@ export async function startGateway(
     db,
     statements,
     loggedLines,
+    loggedWarnings,
     loggedErrors,
     graphql,
     data: async (query, variables) => {

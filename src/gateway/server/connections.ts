@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify';
 
 const CHECK_INTERVAL_MS = 1000;
 const LARGE_BYTES = 65_536;
+const MAX_WAITING = 100;
 
 /** The last request of a connection. */
 interface Turn {
@@ -19,10 +20,19 @@ export type Turns = ReturnType<typeof createTurns>;
 /**
  * Handles the requests of a connection one after another: a request that arrives before the previous response has been
  * sent (pipelining, RFC 9112 §9.3.2) waits for that response. Fastify would handle all of them at once, so a connection
- * could have any number of pending responses, which node:http does not close when the connection closes.
+ * could have any number of pending responses, which node:http does not close when the connection closes. While more than a
+ * hundred requests wait, which needs a client that does not read, no more data is read from the connection.
  */
 export function createTurns() {
   const last = new WeakMap<Duplex, Turn>();
+  const waiting = new WeakMap<Duplex, number>();
+  const count = (socket: Socket, change: 1 | -1): void => {
+    const sum = (waiting.get(socket) ?? 0) + change;
+    waiting.set(socket, sum);
+    // Later, because node:http resumes a connection each time it has read a request.
+    if (sum > MAX_WAITING) process.nextTick(() => socket.pause());
+    else if (change < 0) socket.resume();
+  };
   return {
     /** Returns a connection's last request, which may be waiting for earlier responses. */
     lastOf: (socket: Duplex): Turn | undefined => last.get(socket),
@@ -36,7 +46,9 @@ export function createTurns() {
       const previous = last.get(socket)?.response;
       last.set(socket, { response, requestId });
       if (!previous || previous.writableFinished) return handle();
+      count(socket, 1);
       previous.once('close', () => {
+        count(socket, -1);
         // Skipped if the previous response closed the connection.
         if (socket.writable) handle();
       });
