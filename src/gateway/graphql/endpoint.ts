@@ -65,13 +65,10 @@ export function sendGraphqlError(
   void reply.send(writeResult({ errors: [toExecutionError(error)] }, request, reply, log));
 }
 
-/** Creates GraphQL over HTTP (GET, HEAD and POST), Server-Sent Events and WebSocket. */
-export function createGraphqlEndpoint(options: EndpointOptions) {
-  const { executor, streams, config, log, context } = options;
-  const { limits } = config;
-  const webSockets = createWebSockets(options);
-
-  const respond = async (request: FastifyRequest, reply: FastifyReply, params: DocumentParams) => {
+/** Creates the function that executes an operation, and returns the response's text or stream. */
+const createRespond =
+  ({ executor, log }: EndpointOptions) =>
+  async (request: FastifyRequest, reply: FastifyReply, params: DocumentParams) => {
     const { raw: req, requestLog, caller } = request;
     const { raw: res } = reply;
     const exchange: Exchange = { req, res, requestLog, recipient: res };
@@ -86,8 +83,16 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
     const iterator = isStream(results) ? results[Symbol.asyncIterator]() : single(results);
     const toBody = (result: ExecutionResult): ExecutionResult =>
       toClientResult(result, { isJson: false, log, requestLog }).body;
-    return reply.headers(EVENT_HEADERS).send(await writeEvents(mapAsyncIterator(iterator, toBody)));
+    void reply.headers(EVENT_HEADERS);
+    return writeEvents(mapAsyncIterator(iterator, toBody));
   };
+
+/** Creates GraphQL over HTTP (GET, HEAD and POST), Server-Sent Events and WebSocket. */
+export function createGraphqlEndpoint(options: EndpointOptions) {
+  const { streams, config, context } = options;
+  const { limits } = config;
+  const webSockets = createWebSockets(options);
+  const respond = createRespond(options);
 
   const routes: FastifyPluginCallback = (app, _options, done) => {
     app.decorateRequest('caller');

@@ -9,7 +9,7 @@ import { addToVary, JSON_TYPE, preferredType, rootFrom } from '../http/request.t
 import { createOpenApi } from '../rest/openapi.ts';
 import { printSchema } from '../schema/print.ts';
 import { addError } from '../telemetry/request-log.ts';
-import { serveAsset } from './assets.ts';
+import { type Asset, serveAsset } from './assets.ts';
 import { OWN, SWAGGER_UI } from './files.ts';
 import { GRAPHIQL_POLICY, graphiqlFiles, renderGraphiql } from './graphiql.ts';
 import { readGuide, renderDocument, renderStart } from './guide.ts';
@@ -98,29 +98,16 @@ const createPages =
   async (app) => {
     await app.register(helmet, PROTECTION);
     app.addHook('preHandler', async (request, reply) => redirectFromSlash(request, reply));
-    app.get(
-      '/',
-      serveAsset(() => renderHome(site)),
-    );
-    app.get(
-      '/docs',
-      serveAsset(() => renderReference(site)),
-    );
-    app.get(
-      '/docs/moving',
-      serveAsset(() => renderMigrationGuide(site)),
-    );
+    const addPage = (path: string, render: () => Asset): void => {
+      app.get(path, serveAsset(render));
+    };
+    addPage('/', () => renderHome(site));
+    addPage('/docs', () => renderReference(site));
+    addPage('/docs/moving', () => renderMigrationGuide(site));
     const guide = readGuide(site);
-    if (guide.length > 0)
-      app.get(
-        '/guide',
-        serveAsset(() => renderStart(site, guide)),
-      );
+    if (guide.length > 0) addPage('/guide', () => renderStart(site, guide));
     for (const document of guide) {
-      app.get(
-        `/guide/${document.name}`,
-        serveAsset(() => renderDocument(site, guide, document)),
-      );
+      addPage(`/guide/${document.name}`, () => renderDocument(site, guide, document));
     }
     if (site.config.graphiql) {
       app.get(GRAPHQL_PATH, {

@@ -13,7 +13,7 @@ import { GatewayError, MethodNotAllowed } from '../contract/gateway-error.ts';
 import { sendGraphqlError } from '../graphql/endpoint.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { beginRequests, isGraphql } from './begin-requests.ts';
+import { beginRequests } from './begin-requests.ts';
 import { compressResponses } from './compression.ts';
 import {
   createTurns,
@@ -33,6 +33,9 @@ const TIMEOUT_CHECK_MS = 1000;
 // Load balancers commonly keep idle connections for a minute, and must be the ones to close them. Otherwise, they may
 // send a request on a connection that the gateway is closing.
 const KEEP_ALIVE_MS = 65_000;
+
+/** Whether the path of a URL is /graphql. */
+const isGraphql = (url: string): boolean => /^\/graphql\/?(?:\?|$)/.test(url);
 
 interface AppOptions {
   readonly config: Config;
@@ -124,12 +127,12 @@ export async function createApp({ config, log, metrics, shutdown, routes }: AppO
   const app: FastifyInstance = createFastify(config, log, turns, rejectData);
   const sockets = trackConnections(app.server);
   handleOtherEvents(app, config, rejectData);
-  const findKnown = collectPaths(app);
+  const findPath = collectPaths(app);
 
   // Only POST /graphql has a body. Other requests are rejected without reading theirs.
   app.removeAllContentTypeParsers();
   await acceptWebSockets(app, turns, config);
-  beginRequests(app, { turns, shutdown, log, metrics });
+  beginRequests(app, { turns, shutdown, log, metrics, findPath });
   await allowOrigins(app, config);
   app.addHook('onRequest', ({ raw }, _reply, done) => done(findRejection(raw, config)));
   limitUnsent(app, sockets, config.limits.maxUnsentBytes);
@@ -140,7 +143,7 @@ export async function createApp({ config, log, metrics, shutdown, routes }: AppO
     return sendGraphqlError(toResponseError(thrown, request), request, reply, log);
   });
   app.setNotFoundHandler((request, reply) => {
-    const known = findKnown(request.url);
+    const known = findPath(request.url);
     if (!known) throw new GatewayError('NOT_FOUND');
     void reply.headers(known.headers);
     throw new MethodNotAllowed([...known.methods].join(', '));

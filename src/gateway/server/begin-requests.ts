@@ -5,17 +5,14 @@ import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type RequestLog, runFor, watchRequest } from '../telemetry/request-log.ts';
 import type { Turns } from './connections.ts';
+import { type FindPath, templateOf } from './known-paths.ts';
 import { ignoreLongLists } from './requests.ts';
 import type { ShutdownState } from './shutdown.ts';
 
-/** Whether the path of a URL is /graphql. */
-export const isGraphql = (url: string): boolean => /^\/graphql\/?(?:\?|$)/.test(url);
-
 /** Returns the path template of a request. The path itself would let callers create any number of label values. */
-function routeOf({ is404, url: sent, routeOptions: { url = '', config } }: FastifyRequest): string {
-  if (is404) return isGraphql(sent) ? GRAPHQL_PATH : 'other';
-  // All assets share one value, because each value adds dozens of time series.
-  return config.route ?? (url.startsWith('/assets') ? '/assets' : url);
+function routeOf({ is404, url, routeOptions }: FastifyRequest, findPath: FindPath): string {
+  if (is404) return findPath(url)?.route ?? 'other';
+  return templateOf(routeOptions.url ?? '', routeOptions.config);
 }
 
 /** Whether a request is for the store, and not for a page or an operator's tool. */
@@ -27,12 +24,13 @@ interface BeginOptions {
   readonly shutdown: ShutdownState;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly findPath: FindPath;
 }
 
 /** Adds the hook with which every request begins: it waits for its turn, and is logged and measured from then on. */
 export function beginRequests(
   app: FastifyInstance,
-  { turns, shutdown, log, metrics }: BeginOptions,
+  { turns, shutdown, log, metrics, findPath }: BeginOptions,
 ): void {
   const watch = (request: FastifyRequest, { raw: res }: FastifyReply): void => {
     const { raw: req, requestLog } = request;
@@ -40,7 +38,7 @@ export function beginRequests(
     res.once('close', () =>
       end({
         method: req.method,
-        route: routeOf(request),
+        route: routeOf(request, findPath),
         // Node.js counts data as written even if a destroyed socket dropped it.
         status: res.writableFinished && !req.socket.destroyed ? res.statusCode : 'aborted',
         level: isOfStore(request) || requestLog.reason ? 'info' : 'debug',
