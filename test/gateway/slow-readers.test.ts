@@ -153,15 +153,16 @@ describe('responses to slow clients', () => {
 
   it('arrive in the order of the requests if the client pipelines a thousand of them', async () => {
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
-    const names = Array.from({ length: 1000 }, (_, index) => `a${index}`);
-    const long = `X-Long: ${'x'.repeat(1000)}\r\n`;
-    socket.write(BUNDLE + names.map((name) => get(name, long)).join(''));
-    socket.write(get('last', 'Connection: close\r\n'));
+    const ids = Array.from({ length: 1000 }, (_, index) => `request-${index}`);
+    const headersOf = (id: string): string =>
+      `X-Request-Id: ${id}\r\nX-Long: ${'x'.repeat(1000)}\r\n`;
+    socket.write(BUNDLE + ids.map((id) => get('a', headersOf(id))).join(''));
+    socket.write(get('b', 'Connection: close\r\n'));
     await once(socket, 'connect');
     const text = Buffer.concat(await socket.toArray()).toString();
-    expect(text.match(/\{"data":\{"\w+":"Query"\}\}/g)).toEqual(
-      [...names, 'last'].map((name) => `{"data":{"${name}":"Query"}}`),
-    );
+    expect(text.match(/request-\d+/g)).toEqual(ids);
+    expect(text.match(/\{"data":\{"a":"Query"\}\}/g)).toHaveLength(ids.length);
+    expect(text).toMatch(/\{"data":\{"b":"Query"\}\}$/);
   });
 
   it('are aborted, largest first and each once, if together they use too much memory', async () => {
