@@ -6,7 +6,7 @@ import type { Authenticate, Caller } from './auth/caller.ts';
 import type { ChangeFeed } from './changes/feed.ts';
 import type { Recipient } from './database/recipient.ts';
 import type { DataSource } from './tables/loaders.ts';
-import type { Reads } from './tables/reads.ts';
+import type { SourceFor } from './tables/source-for.ts';
 import type { RequestLog } from './telemetry/request-log.ts';
 
 export interface Exchange {
@@ -20,15 +20,15 @@ export interface Exchange {
 /** The parts of the gateway that routes can use. */
 export interface Context {
   readonly source: DataSource;
-  /** Reads from replicas, if there are any. */
-  readonly reads?: Reads;
+  /** Chooses the source for each read; undefined if all reads use `source`. */
+  readonly sourceFor?: SourceFor | undefined;
   readonly changes: ChangeFeed;
   readonly authenticate: Authenticate;
 }
 
 /** The context of resolvers. */
 export interface CallContext extends Pick<Context, 'changes'>, Pick<Exchange, 'recipient'> {
-  /** The database that loaders read: the primary or a replica (graphql/execution/read-from-replicas.ts). */
+  /** What loaders read; graphql/execution/choose-source.ts may replace it. */
   source: DataSource;
   /** Limits how many statements for lists the operation runs at the same time; created by its first list. */
   limit: LimitFunction | undefined;

@@ -175,35 +175,29 @@ describe('the configuration', () => {
     ['ANSWER_TIMEOUT_MS', 'has been renamed to RESPONSE_TIMEOUT_MS'],
     ['MAX_ANSWER_BYTES', 'has been renamed to MAX_RESPONSE_BYTES'],
     ['WORKERS', 'has been removed: start several gateways behind a load balancer such as HAProxy'],
+    [
+      'DATABASE_REPLICA_URLS',
+      'has been replaced by DATABASE_REPLICA_URL: the one address of a replica, or of a load balancer such as HAProxy',
+    ],
+    [
+      'REPLICA_MAX_LAG_MS',
+      'has been removed: limit the lag in the load balancer to which DATABASE_REPLICA_URL leads',
+    ],
   ])('rejects %s, a setting of an earlier release: it %s', (name, successor) => {
     expect(() => readConfig({ [name]: '100000' })).toThrow(
       new ConfigError(`${name} ${successor}.`),
     );
   });
 
-  it.each([
-    ['DATABASE_URL with several hosts', { DATABASE_URL: 'postgresql://a,b/store' }],
-    ['DATABASE_REPLICA_URLS', { DATABASE_REPLICA_URLS: 'postgresql://b/store' }],
-    ['REPLICA_MAX_LAG_MS', { REPLICA_MAX_LAG_MS: '2000' }],
-  ])('says what replaces a setting that the next major release drops: %s', (name, environment) => {
-    const { deprecations } = readConfig({ DATABASE_URL: 'postgresql://a/store', ...environment });
-    expect(deprecations).toEqual([expect.stringMatching(new RegExp(`^${name}: `))]);
-  });
-
-  it('reads DATABASE_REPLICA_URL, the one address of the replicas, or the deprecated list', () => {
+  it('has the address of the replicas only if DATABASE_URL is set', () => {
     const DATABASE_URL = 'postgresql://a/store';
     const DATABASE_REPLICA_URL = 'postgresql://b/store';
     expect(readConfig({ DATABASE_URL, DATABASE_REPLICA_URL })).toMatchObject({
-      replicaUrls: [DATABASE_REPLICA_URL],
-      deprecations: [],
+      replicaUrl: DATABASE_REPLICA_URL,
     });
-    expect(() =>
-      readConfig({
-        DATABASE_URL,
-        DATABASE_REPLICA_URL,
-        DATABASE_REPLICA_URLS: DATABASE_REPLICA_URL,
-      }),
-    ).toThrow('set only one of them');
+    expect(() => readConfig({ DATABASE_REPLICA_URL })).toThrow(
+      'DATABASE_REPLICA_URL requires DATABASE_URL.',
+    );
   });
 
   it('is frozen', () => {

@@ -81,8 +81,11 @@ export const postgresFaults = (server: PostgresServer, databaseUrl: string): Fau
   'rows locked': () => holdLock(databaseUrl, 'select from inventory_items for update'),
 });
 
-/** Faults of a primary and its replicas. */
-export function clusterFaults(replication: Replication): Faults {
+/** Faults of a primary and its replicas. `onFailover` is called with the new primary. */
+export function clusterFaults(
+  replication: Replication,
+  onFailover: (primary: ReplicatedServer) => void,
+): Faults {
   const { servers } = replication;
   let [primary] = servers;
   const replicas = (): ReplicatedServer[] => servers.filter((server) => server !== primary);
@@ -93,6 +96,7 @@ export function clusterFaults(replication: Replication): Faults {
     await old[lose]();
     await sleep(whole(0, MAX_WITHOUT_PRIMARY_MS));
     primary = await failOver(others);
+    onFailover(primary);
     return () => old.rejoin(primary);
   };
   return {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { createDatabaseOn, startPostgres } from '../support/postgres.ts';
+import { startTcpProxy, through } from '../support/proxies.ts';
 import { startReplication } from '../support/replication.ts';
 import { clusterFaults, diskFaults, type Faults, postgresFaults } from './faults.ts';
 
@@ -45,11 +46,24 @@ export const STORES: Record<string, () => Promise<Store> | Store> = {
   // A commit is acknowledged once one of two replicas has it.
   cluster: async () => {
     const replication = await startReplication({ synchronous: true });
-    const url = replication.multiHostUrl(await createDatabaseOn(replication.servers[0].url));
+    const [primary, ...standbys] = replication.servers;
+    const url = await createDatabaseOn(primary.url);
+    const writes = await startTcpProxy([primary.url]);
+    const reads = await startTcpProxy(standbys.map((standby) => standby.url));
     return {
-      environment: { DATABASE_URL: url, DATABASE_REPLICA_URLS: url },
-      faults: clusterFaults(replication),
-      close: () => replication.stop(),
+      environment: {
+        DATABASE_URL: through(writes, url),
+        DATABASE_REPLICA_URL: through(reads, url),
+      },
+      faults: clusterFaults(replication, (promoted) => {
+        writes.targets = [promoted.url];
+        reads.targets = replication.servers.flatMap((one) => (one === promoted ? [] : one.url));
+        writes.cutAll();
+      }),
+      close: async () => {
+        await Promise.all([writes.close(), reads.close()]);
+        await replication.stop();
+      },
     };
   },
 };

@@ -3,13 +3,11 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 const ignore = (): void => {};
 
-/** A proxy in front of gateways, on a free port. */
+/** A proxy in front of gateways or database servers, on a free port. */
 export interface Proxy {
   /** Without a path. */
   readonly url: string;
-  /**
-   * The URLs of the gateways. A connection goes to the first gateway that accepts it, and is closed if none does.
-   */
+  /** The URLs of the servers. A connection goes to the first server that accepts it, and is closed if none does. */
   targets: readonly string[];
   /** The number of connections cut because of the limit. */
   readonly cuts: number;
@@ -18,7 +16,11 @@ export interface Proxy {
   close(): Promise<void>;
 }
 
-/** Connects to the first of some gateways that accepts it. */
+/** Returns the URL of a database, through a proxy. */
+export const through = ({ url }: Pick<Proxy, 'url'>, databaseUrl: string): string =>
+  Object.assign(new URL(databaseUrl), { port: new URL(url).port }).href;
+
+/** Connects to the first of some servers that accepts it. */
 async function connectToFirst(targets: readonly string[]): Promise<Socket | undefined> {
   for (const target of targets) {
     const { port, hostname } = new URL(target);
@@ -27,7 +29,7 @@ async function connectToFirst(targets: readonly string[]): Promise<Socket | unde
       await once(socket, 'connect');
       return socket;
     } catch {
-      // The next gateway may accept it.
+      // The next server may accept it.
     }
   }
   return undefined;

@@ -9,15 +9,15 @@ import { type Gateway, startGateway } from './gateway.ts';
 import { post } from './post.ts';
 import { runSql } from './postgres.ts';
 
-/** A gateway whose database has several servers. */
+/** A gateway whose database has a primary and replicas. */
 export interface ReplicatedGateway extends Gateway {
   /** The log messages about the servers, without errors of requests; a test may remove them. */
   readonly messages: string[];
 }
 
-/** Starts a gateway with a DATABASE_URL and DATABASE_REPLICA_URLS. */
+/** Starts a gateway with a DATABASE_URL and usually a DATABASE_REPLICA_URL. */
 export async function startReplicatedGateway(
-  environment: Record<'DATABASE_URL' | 'DATABASE_REPLICA_URLS', string> & Record<string, string>,
+  environment: Record<'DATABASE_URL', string> & Record<string, string>,
 ): Promise<ReplicatedGateway> {
   const messages: string[] = [];
   const add = (entry: unknown, message?: string): void =>
@@ -61,8 +61,8 @@ export async function send(
   };
 }
 
-// The gateway gives up on a statement one second after STATEMENT_TIMEOUT_MS. It stops using a server that has not responded
-// for two seconds, and stops waiting for a new connection after five seconds.
+// The gateway gives up on a statement one second after STATEMENT_TIMEOUT_MS. It stops using a replica that has not
+// responded for two seconds, and stops waiting for a new connection after five seconds.
 const MAX_MS = 8000;
 
 /** Callers that continue until they are stopped. */
@@ -153,7 +153,7 @@ export function startWriters(
     for (;;) {
       const seen = await send(gateway, `{ order(id: "${id}") { id } }`, position);
       if (seen.data?.order?.id === id) return;
-      // If the primary is lost right after the response, perhaps no standby has its log up to that position.
+      // The primary may have been lost right after the response.
       if (seen.retryAfter !== '1') return void faults.push({ id, seen });
       await sleep(20);
     }
@@ -166,7 +166,7 @@ export function startWriters(
       const id = data?.placeOrder?.id;
       if (id) {
         ids.push(id);
-        // If there is no position, the primary was lost right after the write.
+        // Without a DATABASE_REPLICA_URL, there is no position.
         return position === null ? undefined : expectSeen(id, position);
       }
       const mayRepeat =

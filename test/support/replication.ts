@@ -39,13 +39,6 @@ async function set(url: string, name: string, value: string): Promise<void> {
   );
 }
 
-/** Returns the URL of a database, on some servers. */
-function urlAt(servers: readonly PostgresServer[], databaseUrl: string): string {
-  const { pathname, search } = new URL(databaseUrl);
-  const hosts = servers.map(({ port }) => `127.0.0.1:${port}`).join(',');
-  return `postgresql://store:store@${hosts}${pathname}${search}`;
-}
-
 /** The timeline that a primary writes: the first hexadecimal digits of its log file's name. */
 const TIMELINE = `select ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int`;
 
@@ -76,7 +69,7 @@ export class ReplicatedServer extends PostgresServer {
 
   /** Returns the URL, on this server, of a database of any of the servers. */
   urlOf(databaseUrl: string): string {
-    return urlAt([this], databaseUrl);
+    return Object.assign(new URL(databaseUrl), { port: String(this.port) }).href;
   }
 
   /** Makes a standby a primary, and waits until it takes writes. */
@@ -162,8 +155,6 @@ export class ReplicatedServer extends PostgresServer {
 export interface Replication {
   /** The initial primary, and its two standbys. */
   readonly servers: readonly [ReplicatedServer, ReplicatedServer, ReplicatedServer];
-  /** Returns a URL with several hosts, by default all, for a database of any of the servers. */
-  multiHostUrl(databaseUrl: string, servers?: readonly ReplicatedServer[]): string;
   /** Kills all servers and removes their data. */
   stop(): Promise<void>;
 }
@@ -222,7 +213,6 @@ export async function startReplication({ synchronous = false } = {}): Promise<Re
   await Promise.all(standbys.map((standby) => standby.rejoin(primary)));
   return {
     servers,
-    multiHostUrl: (databaseUrl, some = servers) => urlAt(some, databaseUrl),
     stop: async () => {
       await Promise.all(servers.map((server) => server.kill()));
       await rm(folder, { recursive: true, force: true });

@@ -3,7 +3,6 @@ import { resolve } from 'node:path';
 import type { z } from 'zod';
 
 import { isLoopback } from './addresses.ts';
-import { splitHosts } from './database-url.ts';
 import { Variables } from './variables.ts';
 
 const HOUR_MS = 3_600_000;
@@ -50,15 +49,6 @@ const toLimits = (variables: Variables) =>
     maxStreamsPerCaller: variables.MAX_STREAMS_PER_CALLER,
   });
 
-/** Returns what is set but will not be supported by 4.0.0, and what to use instead. */
-const deprecationsOf = (set: Variables): Record<string, boolean> => ({
-  'DATABASE_URL with several hosts: use one address, such as that of HAProxy':
-    set.DATABASE_URL !== undefined && splitHosts(set.DATABASE_URL).length > 1,
-  'DATABASE_REPLICA_URLS: use DATABASE_REPLICA_URL, which is one address':
-    set.DATABASE_REPLICA_URLS.length > 0,
-  'REPLICA_MAX_LAG_MS: limit the lag in the load balancer': set.REPLICA_MAX_LAG_MS !== 5000,
-});
-
 const findTrue = (conditions: Record<string, boolean>): string[] =>
   Object.entries(conditions).flatMap(([text, isTrue]) => (isTrue ? text : []));
 
@@ -71,10 +61,7 @@ function toConfig(variables: Variables) {
     port: variables.PORT,
     dataDir: resolve(variables.DATA_DIR),
     databaseUrl: variables.DATABASE_URL,
-    replicaUrls: variables.DATABASE_REPLICA_URL
-      ? [variables.DATABASE_REPLICA_URL]
-      : variables.DATABASE_REPLICA_URLS,
-    replicaMaxLagMs: variables.REPLICA_MAX_LAG_MS,
+    replicaUrl: variables.DATABASE_REPLICA_URL,
     pgbouncer: variables.PGBOUNCER,
     poolSize: variables.POOL_SIZE,
     connectTimeoutMs: variables.CONNECT_TIMEOUT_MS,
@@ -102,7 +89,6 @@ function toConfig(variables: Variables) {
     enforceSunset: variables.SUNSET === 'enforce',
     logLevel: variables.LOG_LEVEL,
     production,
-    deprecations: findTrue(deprecationsOf(variables)),
   };
 }
 
@@ -111,10 +97,6 @@ const OF_TOKENS = ['AUTH_JWKS_URL', 'AUTH_SECRET', 'AUTH_ISSUER', 'AUTH_AUDIENCE
 /** Returns the rules that involve several variables: the message of each rule, and whether the rule is broken. */
 const rulesOf = (set: Variables): Record<string, boolean> => ({
   'DATABASE_REPLICA_URL requires DATABASE_URL': !!set.DATABASE_REPLICA_URL && !set.DATABASE_URL,
-  'DATABASE_REPLICA_URLS requires DATABASE_URL':
-    set.DATABASE_REPLICA_URLS.length > 0 && !set.DATABASE_URL,
-  'DATABASE_REPLICA_URL replaces DATABASE_REPLICA_URLS: set only one of them':
-    !!set.DATABASE_REPLICA_URL && set.DATABASE_REPLICA_URLS.length > 0,
   // A pooler would reject the parameter, or pass the search path on to its other clients.
   'PGBOUNCER=true requires search_path to be set for the role, not with the parameter schema':
     set.PGBOUNCER && /[?&]schema=/.test(`${set.DATABASE_URL} ${set.DATABASE_REPLICA_URL}`),
@@ -150,6 +132,14 @@ const REPLACED: ReadonlyMap<string, string> = new Map([
   ['ANSWER_TIMEOUT_MS', 'has been renamed to RESPONSE_TIMEOUT_MS'],
   ['MAX_ANSWER_BYTES', 'has been renamed to MAX_RESPONSE_BYTES'],
   ['WORKERS', 'has been removed: start several gateways behind a load balancer such as HAProxy'],
+  [
+    'DATABASE_REPLICA_URLS',
+    'has been replaced by DATABASE_REPLICA_URL: the one address of a replica, or of a load balancer such as HAProxy',
+  ],
+  [
+    'REPLICA_MAX_LAG_MS',
+    'has been removed: limit the lag in the load balancer to which DATABASE_REPLICA_URL leads',
+  ],
 ]);
 
 /** The configuration can't be used. The message names the variables that must be changed, and says why. */

@@ -4,6 +4,8 @@ const PARTS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)([^?]*)\??(.*)$/is;
 // in the password ended the host list too early, and errors would show part of the password as the host.
 const TAIL = /^(?:\/[^@?#]*\?[^@#]*=[^#]*|[^@#]*)$/s;
 
+const ADDRESS_RULE =
+  'must name one host, such as that of HAProxy: DATABASE_URL is the address for writes, DATABASE_REPLICA_URL for reads';
 const URL_RULE =
   'must look like postgresql://user@host:5432/name, with each @, /, ? and # in the password percent-encoded (@ as %40)';
 
@@ -51,15 +53,15 @@ const INSTEAD: ReadonlyMap<string, string> = new Map([
 const toUrlHost = (host: string): string =>
   host.includes(':') ? `[${host}]` : encodeURIComponent(host);
 
-function urlsOf(text: string): string[] {
+/** Returns a URL whose authority is the host and the port that the parameters name, if any. */
+function withAddress(text: string): string {
   const [, head = '', authority = '', path = '', query = ''] = PARTS.exec(text) ?? [];
   const parameters = new URLSearchParams(query);
-  const hosts = parameters.get('host')?.split(',').map(toUrlHost);
-  const port = parameters.get('port') ?? (hosts && /:(\d+)$/.exec(authority)?.[1]);
-  return (hosts ?? authority.split(',')).map((host) => {
-    const place = port === undefined ? host : `${host.replace(/:\d*$/, '')}:${port}`;
-    return `${head}${place}${path}?${query}`;
-  });
+  const named = parameters.get('host');
+  const host = named === null ? authority : toUrlHost(named);
+  const port = parameters.get('port') ?? (named && /:(\d+)$/.exec(authority)?.[1]);
+  const place = port == null ? host : `${host.replace(/:\d*$/, '')}:${port}`;
+  return `${head}${place}${path}?${query}`;
 }
 
 /** Adds a search path to the value of `options`, in which a backslash escapes a space. */
@@ -76,13 +78,13 @@ function sslModeOf(parameters: URLSearchParams): string | null {
 }
 
 /** Translates the parameters that pg does not read, or does not read as docs/operations.md says. */
-function toServerUrl(text: string): string {
-  const url = new URL(text);
+export function toServerUrl(text: string): string {
+  const url = new URL(withAddress(text));
   const { searchParams } = url;
   const isSocket = url.hostname.toUpperCase().startsWith('%2F');
   const schema = searchParams.get('schema');
   if (schema) searchParams.set('options', searchIn(schema, searchParams.get('options') ?? ''));
-  // target_session_attrs tells libpq which of the hosts to choose. The gateway chooses the host itself.
+  // target_session_attrs tells libpq which of several hosts to choose.
   for (const name of ['channel_binding', 'host', 'port', 'schema', 'target_session_attrs']) {
     searchParams.delete(name);
   }
@@ -92,12 +94,6 @@ function toServerUrl(text: string): string {
   if (mode !== null) searchParams.set('sslmode', mode);
   return url.href;
 }
-
-/**
- * Splits a URL with several hosts into one URL per host, in order, for pg
- * (https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-MULTIPLE-HOSTS).
- */
-export const splitHosts = (url: string): string[] => urlsOf(url).map(toServerUrl);
 
 function isUrlOfHost(text: string): boolean {
   // URLs joined by commas would parse as one URL with a strange database name.
@@ -127,16 +123,13 @@ function findParameterFault(query: string): string | undefined {
 }
 
 /**
- * Returns what is wrong with the URL of a PostgreSQL server, or of several servers, without quoting the URL's values;
- * undefined if it can be used.
+ * Returns what is wrong with the URL of a PostgreSQL server, without quoting the URL's values; undefined if it can be
+ * used.
  */
 export function findUrlFault(text: string): string | undefined {
-  const [, head = '', , path = '', query = ''] = PARTS.exec(text) ?? [];
-  const urls = urlsOf(text);
-  const isUrl =
-    head !== '' &&
-    TAIL.test(query === '' ? path : `${path}?${query}`) &&
-    urls.every(isUrlOfHost) &&
-    (urls.length === 1 || urls.every((url) => new URL(url).host));
-  return isUrl ? findParameterFault(query) : URL_RULE;
+  const [, head = '', authority = '', path = '', query = ''] = PARTS.exec(text) ?? [];
+  if (head === '' || !TAIL.test(query === '' ? path : `${path}?${query}`)) return URL_RULE;
+  const host = new URLSearchParams(query).get('host') ?? authority;
+  if (host.includes(',')) return ADDRESS_RULE;
+  return isUrlOfHost(withAddress(text)) ? findParameterFault(query) : URL_RULE;
 }

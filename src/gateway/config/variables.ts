@@ -4,10 +4,13 @@ import { isHost, isOrigin, isSafeUrl } from './addresses.ts';
 import { findUrlFault } from './database-url.ts';
 import { choice, flag, whole } from './variable-types.ts';
 
-const checkUrls = (urls: string[], context: z.RefinementCtx): void => {
-  const fault = urls.map(findUrlFault).find(Boolean);
-  if (fault) context.addIssue(fault);
-};
+const databaseUrl = z
+  .string()
+  .superRefine((url, context) => {
+    const fault = findUrlFault(url);
+    if (fault) context.addIssue(fault);
+  })
+  .optional();
 
 /**
  * Every environment variable, with its rule, its default, its description and a reason to set it. `npm run fix`
@@ -31,38 +34,17 @@ export const Variables = z.object({
     .default('.data')
     .describe('The folder of the embedded database. Only one gateway at a time can use it.')
     .meta({ reason: 'the data should be on another disk' }),
-  DATABASE_URL: z
-    .string()
-    .superRefine((url, context) => checkUrls([url], context))
-    .optional()
+  DATABASE_URL: databaseUrl
     .describe(
-      '`postgresql://…`: use this PostgreSQL server instead of the embedded database. If the URL ' +
-        'lists several hosts (`postgresql://a,b,c/store`, deprecated), the gateway uses the primary.',
+      '`postgresql://…`: use this PostgreSQL server, or the primary behind this address, instead of ' +
+        'the embedded database.',
     )
     .meta({ reason: 'several gateways share the data, or the data should be on a server' }),
-  DATABASE_REPLICA_URL: z
-    .string()
-    .superRefine((url, context) => checkUrls([url], context))
-    .optional()
+  DATABASE_REPLICA_URL: databaseUrl
     .describe(
-      'The URL of a streaming replica that serves queries, or of a load balancer in front of ' +
-        'several replicas.',
+      'The URL of a replica that serves queries, or of a load balancer in front of several replicas.',
     )
     .meta({ reason: 'one server cannot handle all queries' }),
-  DATABASE_REPLICA_URLS: z
-    .string()
-    .transform((urls) => urls.split(/\s+/).filter(Boolean))
-    .superRefine(checkUrls)
-    .default([])
-    .describe(
-      'Deprecated: use `DATABASE_REPLICA_URL`. The URLs of replicas, separated by spaces. Each URL ' +
-        'names one or more hosts, or a load balancer.',
-    )
-    .meta({ reason: 'you have not set up a load balancer yet' }),
-  REPLICA_MAX_LAG_MS: whole(1000, 3_600_000)
-    .default(5000)
-    .describe('Deprecated. The maximum lag of a replica that serves queries.')
-    .meta({ reason: 'callers accept older data, or need newer data' }),
   PGBOUNCER: flag
     .default(false)
     .describe(
@@ -72,7 +54,9 @@ export const Variables = z.object({
     .meta({ reason: 'the connections go through PgBouncer' }),
   POOL_SIZE: whole(1, 1000)
     .default(10)
-    .describe("The maximum number of connections in a process's pool, for each PostgreSQL server.")
+    .describe(
+      'The maximum number of pooled connections of a process, for each of the two addresses.',
+    )
     .meta({ reason: 'PostgreSQL allows fewer connections, or has idle cores' }),
   CONNECT_TIMEOUT_MS: whole(100, 600_000)
     .default(5000)

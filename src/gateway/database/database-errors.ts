@@ -40,9 +40,10 @@ const Fatal = z.object({ severity: z.literal('FATAL') });
 const isFatal = (error: Error): boolean =>
   Fatal.safeParse(error).success || Fatal.safeParse(error.cause).success;
 
-/** Whether a connection can be used again after an error that PostgreSQL reported on it. */
-export const keepsConnection = (error: Error): boolean =>
-  STATEMENT_SQLSTATE.test(codeOf(error)) && !isFatal(error);
+/** Whether a connection can be used after an error: its statement has ended, and no other statement has started. */
+export const keepsConnection = (error: unknown): boolean =>
+  error instanceof GatewayError ||
+  (error instanceof Error && STATEMENT_SQLSTATE.test(codeOf(error)) && !isFatal(error));
 
 // After these errors, such as a lost connection, a shutdown or a failed disk, the statement may have been committed.
 // The severity alone is not enough: poolers can report any severity, and PostgreSQL translates severities.
@@ -148,27 +149,13 @@ export class OutcomeUnknown extends GatewayError {
   }
 }
 
-// SQLSTATEs for conflicts with log replay or transactions, for shutdown and startup, and for too many connections.
-const SERVER_SQLSTATE = /^(40(001|P01)|57P0[1-5]|53300)$/;
+// SQLSTATEs for statements that a standby rejects, for conflicts with log replay or transactions, for shutdown and
+// startup, and for too many connections.
+const SERVER_SQLSTATE = /^(25006|40(001|P01)|57P0[1-5]|53300)$/;
 
-// A replica may not yet have replayed the change at a cursor that came from another server.
-const mayLag = (error: unknown): boolean =>
-  error instanceof GatewayError && error.code === 'CURSOR_EXPIRED';
-
-/**
- * Whether a failed read may succeed on another server: this one was lost, cancelled it, has no free connection, or lags.
- */
+/** Whether a failed read may succeed on another server: this one was lost, rejected it, cancelled it, or is full. */
 export const isServerFault = (error: unknown): boolean =>
-  error instanceof NothingWritten ||
-  isConnectionLost(error) ||
-  SERVER_SQLSTATE.test(codeOf(error)) ||
-  mayLag(error);
-
-/**
- * Whether an error means that the server accepts only reads, for example because it is a replica or a demoted primary.
- * Nothing was written.
- */
-export const isReadOnlyServer = (error: unknown): boolean => codeOf(error) === '25006';
+  error instanceof NothingWritten || isConnectionLost(error) || SERVER_SQLSTATE.test(codeOf(error));
 
 /** Whether an error, or any error in its chain of causes, means that the database is temporarily unavailable. */
 export function isUnavailable(error: unknown): boolean {

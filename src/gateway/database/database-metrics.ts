@@ -1,6 +1,6 @@
 import { Gauge, Histogram, Registry } from 'prom-client';
 
-import type { Readiness } from './database.ts';
+import type { Readiness, Replica } from './database.ts';
 
 // Most statements take less than a millisecond; STATEMENT_TIMEOUT_MS is ten seconds by default.
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -17,9 +17,9 @@ export interface PoolUse {
 
 function watchPool(poolUse: () => PoolUse, registers: Registry[]): void {
   const help = {
-    max: 'Maximum number of connections in the pool (POOL_SIZE).',
-    total: 'Number of connections to PostgreSQL, in use or idle.',
-    idle: 'Number of idle connections to PostgreSQL.',
+    max: 'Maximum number of pooled connections to PostgreSQL (POOL_SIZE, for each address).',
+    total: 'Number of pooled connections to PostgreSQL, in use or idle.',
+    idle: 'Number of idle pooled connections to PostgreSQL.',
     waiting: 'Number of statements and transactions waiting for a connection.',
   } as const;
   for (const state of ['max', 'total', 'idle', 'waiting'] as const) {
@@ -36,9 +36,13 @@ function watchPool(poolUse: () => PoolUse, registers: Registry[]): void {
 
 /**
  * Creates the metrics of one database. Each scrape calls `ping` to find out whether the database responds. The embedded
- * database has no `poolUse`.
+ * database has no `poolUse`, and most databases have no replica.
  */
-export function createDatabaseMetrics(ping: () => Promise<Readiness>, poolUse?: () => PoolUse) {
+export function createDatabaseMetrics(
+  ping: () => Promise<Readiness>,
+  poolUse?: () => PoolUse,
+  replica?: Pick<Replica, 'isLost'>,
+) {
   const registry = new Registry();
   const registers = [registry];
   const durations = new Histogram({
@@ -54,22 +58,35 @@ export function createDatabaseMetrics(ping: () => Promise<Readiness>, poolUse?: 
     for (const result of ['success', 'error']) durations.zero({ load, result });
   }
   if (poolUse) watchPool(poolUse, registers);
-  const addGauge = (name: string, help: string, isTrue: (state: Readiness) => boolean): void => {
+  const addGauge = (name: string, help: string, isTrue: () => boolean | Promise<boolean>): void => {
     void new Gauge({
       name,
       help,
       registers,
       async collect() {
-        this.set((await ping().then(isTrue, () => false)) ? 1 : 0);
+        this.set((await isTrue()) ? 1 : 0);
       },
     });
   };
+  const isReady = (isTrue: (state: Readiness) => boolean) => (): Promise<boolean> =>
+    ping().then(isTrue, () => false);
   addGauge(
     'database_up',
     'Whether the database responds; PostgreSQL has two seconds to respond.',
-    () => true,
+    isReady(() => true),
   );
-  addGauge('database_writable', 'Whether the database accepts writes.', ({ writes }) => writes);
+  addGauge(
+    'database_writable',
+    'Whether the database accepts writes.',
+    isReady(({ writes }) => writes),
+  );
+  if (replica) {
+    addGauge(
+      'database_replica_up',
+      'Whether DATABASE_REPLICA_URL responds; if it does not, the primary serves all reads.',
+      () => !replica.isLost(),
+    );
+  }
   return {
     registry,
     /** Measures the duration of a statement. Returns the function to call when the statement ends. */

@@ -1,10 +1,9 @@
 import pLimit from 'p-limit';
-import type { Registry } from 'prom-client';
 
 import { codeOf } from '../contract/gateway-error.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { Replicas } from './cluster/replicas.ts';
 import { repeatAfterConflict } from './conflicts.ts';
+import { isServerFault } from './database-errors.ts';
 import { createDatabaseMetrics, type PoolUse } from './database-metrics.ts';
 import type { Notifications } from './notifications.ts';
 import {
@@ -17,7 +16,7 @@ import {
 
 /** The state of a database that responds. */
 export interface Readiness {
-  /** Whether it accepts writes: standbys, demoted primaries and databases with a full disk do not. */
+  /** Whether it accepts writes: a replica, a read-only database and one with a full disk do not. */
   readonly writes: boolean;
 }
 
@@ -34,6 +33,16 @@ export interface TransactionRunner extends Runner {
   transaction<Result>(work: (runner: Runner) => Promise<Result>): Promise<Result>;
 }
 
+/** What DATABASE_REPLICA_URL leads to: a replica, or a load balancer in front of several. */
+export interface Replica extends Runner {
+  /** Host and port. */
+  readonly name: string;
+  /** Whether it did not respond to the last check. */
+  isLost(): boolean;
+  poolUse(): PoolUse;
+  close(): Promise<void>;
+}
+
 export interface Driver {
   readonly runner: TransactionRunner;
   /** The kind of database and its location, without the password, for the log. */
@@ -44,10 +53,9 @@ export interface Driver {
   readonly maxJsonBytes: number;
   /** How many heavy statements may run at the same time, so that light statements find a free connection. */
   readonly maxHeavy: number;
-  /** Returns how the connection pool is used; the embedded database has no pool. */
+  /** Returns how the connection pools are used, added up; the embedded database has none. */
   readonly poolUse?: (() => PoolUse) | undefined;
-  readonly replicas?: Replicas | undefined;
-  readonly reportServers?: (registry: Registry) => void;
+  readonly replica?: Replica | undefined;
   /** Notifications between gateways, if the connection supports them. */
   readonly notifications?: Notifications | undefined;
   /** Rejects if the database does not respond; PostgreSQL has two seconds to respond. Uses no pooled connection. */
@@ -55,12 +63,35 @@ export interface Driver {
   readonly disconnect: () => Promise<void>;
 }
 
-/** A migrated database: embedded, or on one or more PostgreSQL servers. */
+/** A migrated database: embedded, or on PostgreSQL. */
 export type Database = ReturnType<typeof createDatabase>;
+
+/**
+ * Returns a function that runs each read on the replica or, if the replica is lost or could not run it, on the primary.
+ * If the primary can't run it either, the read runs on the replica again: after a failover, its address may lead to
+ * another one.
+ */
+const preferReplica =
+  (replica: Replica, onReplica: Session['query'], onPrimary: Session['query']): Session['query'] =>
+  async (...read) => {
+    if (!replica.isLost()) {
+      try {
+        return await onReplica(...read);
+      } catch (error) {
+        if (!isServerFault(error) && !replica.isLost()) throw error;
+      }
+    }
+    try {
+      return await onPrimary(...read);
+    } catch (error) {
+      if (!isServerFault(error)) throw error;
+      return onReplica(...read);
+    }
+  };
 
 /** Creates a Database from a driver. At log level debug, it logs the statements of its sessions. */
 export function createDatabase(driver: Driver, log: Log) {
-  const { runner, maxHeavy, notifications } = driver;
+  const { runner, maxHeavy, notifications, replica } = driver;
   let readOnlyUntil = 0;
   /** Rejects with the error of a write, and remembers whether a disk was full. */
   const noteFullDisk = (error: unknown): never => {
@@ -71,8 +102,7 @@ export function createDatabase(driver: Driver, log: Log) {
     const { writes } = await driver.ping();
     return { writes: writes && performance.now() > readOnlyUntil };
   };
-  const { registry, startStatement } = createDatabaseMetrics(ping, driver.poolUse);
-  driver.reportServers?.(registry);
+  const { registry, startStatement } = createDatabaseMetrics(ping, driver.poolUse, replica);
   const observe: Observe = log.isLevelEnabled('debug')
     ? (load, sql) => {
         const start = performance.now();
@@ -100,9 +130,16 @@ export function createDatabase(driver: Driver, log: Log) {
       runTransaction(work)
         .catch((error: unknown) => repeatAfterConflict(error, () => runTransaction(work)))
         .catch(noteFullDisk),
-    /** Returns a session whose statements all run on `server`. */
-    sessionOn: (server: Runner): Session =>
-      createSession(server, { observe, limit: pLimit(maxHeavy) }),
+    /**
+     * Like `query`, but it may find older rows, such as those of a replica. Undefined if it would find the same rows.
+     */
+    queryOlder:
+      replica &&
+      preferReplica(
+        replica,
+        createSession(replica, { observe, limit: pLimit(maxHeavy) }).query,
+        query,
+      ),
     registry,
     close: async (): Promise<void> => {
       await notifications?.close();

@@ -1,6 +1,8 @@
 import { Socket } from 'node:net';
 
-import type { Client } from 'pg';
+import type { Client, ClientBase } from 'pg';
+
+import { onlyRow } from './session.ts';
 
 // A prepared statement takes 50 to 100 KiB in its connection's server process, and a long statement up to 150 times its
 // length. pg does not deallocate any while the connection is open.
@@ -18,9 +20,24 @@ export function limitSilence(
   if (stream instanceof Socket) stream.setTimeout(ms);
 }
 
-/** What is known about a connection in a pool: its server and its prepared statements. */
+// The identity holds until the server restarts. Behind a proxy, servers can have the same address.
+const SERVER_SQL = `SELECT pg_is_in_recovery() AS "isStandby", concat(inet_server_addr(), ':',
+  inet_server_port(), ' ', extract(epoch FROM pg_postmaster_start_time())) AS "identity"`;
+
+/**
+ * Returns the identity of the server behind a new connection.
+ * @throws Error if the server is a standby: after a failover, a stale route can lead to the former primary
+ */
+export async function requirePrimary(client: ClientBase, address: string): Promise<string> {
+  const { rows } = await client.query<{ isStandby: boolean; identity: string }>(SERVER_SQL);
+  const { isStandby, identity } = onlyRow(rows);
+  if (isStandby) throw new Error(`${address} leads to a standby, which accepts no writes`);
+  return identity;
+}
+
+/** What is known about a connection: its server and its prepared statements. */
 export class PooledConnection {
-  /** Identifies the server; undefined until the session is set up. */
+  /** Identifies the server; undefined until the session is set up, and for replicas. */
   identity: string | undefined;
   /** The names of the prepared statements, by SQL text. */
   readonly #names = new Map<string, string>();

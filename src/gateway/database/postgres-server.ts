@@ -11,7 +11,6 @@ import {
 
 import type { Config } from '../config/config.ts';
 import { NAME } from '../config/version.ts';
-import { GatewayError } from '../contract/gateway-error.ts';
 import { TYPE_PARSERS } from '../kinds/kinds.ts';
 import type { Log } from '../telemetry/log.ts';
 import { addWait, watchStatement } from '../telemetry/request-log.ts';
@@ -26,17 +25,10 @@ import {
 } from './database-errors.ts';
 import type { PoolUse } from './database-metrics.ts';
 import type { TransactionRunner } from './database.ts';
-import { limitSilence, PooledConnection } from './pooled-connection.ts';
+import { limitSilence, PooledConnection, requirePrimary } from './pooled-connection.ts';
 import { RecipientGone } from './recipient.ts';
 import { sessionSql } from './session-settings.ts';
-import { onlyRow, type Runner, type RunOptions } from './session.ts';
-
-/**
- * SQL that identifies the server behind a connection, until that server restarts. Behind proxies, servers can have the
- * same address.
- */
-export const IDENTITY_SQL = `concat(inet_server_addr(), ':', inet_server_port(), ' ',
-  extract(epoch FROM pg_postmaster_start_time()))`;
+import type { Runner, RunOptions } from './session.ts';
 
 // PostgreSQL cancels slow statements itself. If it does not, the gateway gives up after this extra time.
 const GRACE_MS = 1000;
@@ -54,7 +46,7 @@ defaults.parseInputDatesAsUTC = true;
 
 const ignore = (): void => {};
 
-/** The error of connections that `abort` closes. */
+/** The error of connections that the gateway closes because of their server. */
 const ABORTED = new Error('Connection terminated: the server is currently not in use.');
 
 /** Converts a parameter for pg, which would needlessly quote each bigint of an array. */
@@ -63,37 +55,42 @@ const toParameter = (value: unknown): unknown =>
     ? `{${value.join(',')}}`
     : value;
 
-/** Whether a connection can be used after an error: its statement has ended, and no other statement has started. */
-const isUsableAfter = (error: unknown): boolean =>
-  error instanceof GatewayError || (error instanceof Error && keepsConnection(error));
-
 export const READ = { planning: 'once', writes: false } as const;
+
+interface ServerOptions {
+  readonly graceMs?: number;
+  /** Called when a connection is lost or can't be opened. */
+  readonly onLoss?: () => void;
+  /** For an address that leads to a primary: called with the identity of the server behind each new connection. */
+  readonly onPrimary?: (identity: string) => void;
+}
 
 /** A PostgreSQL server, or a load balancer in front of several servers, with a connection pool. Connects on demand. */
 export class PostgresServer implements TransactionRunner {
-  readonly url: string;
-  /** Host and port, for the log and the metrics. */
+  /** Host and port, for the log. */
   readonly name: string;
-  /** The number of statements and transactions sent. */
-  statements = 0;
   readonly #config: Config;
   readonly #log: Log;
   readonly #silenceMs: number;
   readonly #onLoss: () => void;
+  readonly #onPrimary: ServerOptions['onPrimary'];
   readonly #clientConfig: ClientConfig;
   readonly #pool: Pool;
   readonly #connections = new Map<ClientBase, PooledConnection>();
-  readonly #unpooled = new Set<Client>();
   #aborts = 0;
 
-  /** `onLoss` is called when a connection is lost or can't be opened. */
-  constructor(url: string, config: Config, log: Log, { graceMs = GRACE_MS, onLoss = ignore } = {}) {
-    this.url = url;
+  constructor(
+    url: string,
+    config: Config,
+    log: Log,
+    { graceMs = GRACE_MS, onLoss = ignore, onPrimary }: ServerOptions = {},
+  ) {
     this.name = decodeURIComponent(new URL(url).host);
     this.#config = config;
     this.#log = log;
     this.#silenceMs = config.statementTimeoutMs + graceMs;
     this.#onLoss = onLoss;
+    this.#onPrimary = onPrimary;
     this.#clientConfig = {
       connectionString: url,
       application_name: NAME,
@@ -158,7 +155,7 @@ export class PostgresServer implements TransactionRunner {
     } catch (error) {
       failure = error;
       // A connection that can't be used again is closed without a ROLLBACK.
-      if (isUsableAfter(error)) await client.query('ROLLBACK').catch(ignore);
+      if (keepsConnection(error)) await client.query('ROLLBACK').catch(ignore);
       throw this.#toLossError(error, writes);
     } finally {
       this.#release(client, failure);
@@ -168,18 +165,15 @@ export class PostgresServer implements TransactionRunner {
   /** Opens a connection outside the pool. */
   async connect(): Promise<Client> {
     const client = new Client(this.#clientConfig);
-    this.#unpooled.add(client);
-    client.once('end', () => this.#unpooled.delete(client));
-    // If the connection fails between two statements, the next statement rejects.
-    client.on('error', ignore);
     await client.connect();
+    try {
+      await this.#setUp(client);
+    } catch (error) {
+      await client.end();
+      throw error;
+    }
+    limitSilence(client, 0);
     return client;
-  }
-
-  /** The identities of the connected servers. Behind a load balancer, there can be several. */
-  get identities(): ReadonlySet<string> {
-    const all = [...this.#connections.values()].flatMap(({ identity }) => identity ?? []);
-    return new Set(all);
   }
 
   poolUse(): PoolUse {
@@ -192,20 +186,27 @@ export class PostgresServer implements TransactionRunner {
     };
   }
 
-  /**
-   * Closes all connections. Connections that are still being opened are closed once they are open. A server that was
-   * frozen during a failover could still accept a connection, and anything written to it would be lost.
-   */
+  /** Closes all connections. Connections that are still being opened are closed once they are open. */
   abort(): void {
     this.#aborts += 1;
-    for (const client of [...this.#connections.keys(), ...this.#unpooled]) {
-      if (!(client instanceof Client)) continue;
-      client.connection.stream.destroy(ABORTED);
-    }
+    this.#close(() => true);
+  }
+
+  /** Closes the connections to other servers than this one. */
+  leaveOthers(kept: string): void {
+    this.#close(({ identity }) => identity !== undefined && identity !== kept);
   }
 
   async close(): Promise<void> {
     await this.#pool.end();
+  }
+
+  #close(isClosed: (connection: PooledConnection) => boolean): void {
+    for (const [client, connection] of this.#connections) {
+      if (client instanceof Client && isClosed(connection)) {
+        client.connection.stream.destroy(ABORTED);
+      }
+    }
   }
 
   async #setUp(client: ClientBase): Promise<void> {
@@ -220,14 +221,12 @@ export class PostgresServer implements TransactionRunner {
       limitSilence(client, this.#silenceMs);
     }
     await client.query(sessionSql(this.#config));
-    const { rows } = await client.query<{ identity: string }>(
-      `SELECT ${IDENTITY_SQL} AS "identity"`,
-    );
-    connection.identity = onlyRow(rows).identity;
+    if (!this.#onPrimary) return;
+    connection.identity = await requirePrimary(client, this.name);
+    this.#onPrimary(connection.identity);
   }
 
   async #connect(): Promise<PoolClient> {
-    this.statements += 1;
     const before = this.#aborts;
     const start = performance.now();
     const client = await this.#pool
@@ -282,7 +281,7 @@ export class PostgresServer implements TransactionRunner {
    */
   #release(client: PoolClient, failure: unknown): void {
     const isUsable =
-      (failure === undefined || isUsableAfter(failure)) &&
+      (failure === undefined || keepsConnection(failure)) &&
       client.getTransactionStatus() === 'I' &&
       this.#connections.get(client)?.isFull === false;
     client.release(!isUsable);

@@ -1,38 +1,44 @@
 import { type Client, DatabaseError } from 'pg';
 
 import { type Config, ConfigError } from '../config/config.ts';
-import { splitHosts } from '../config/database-url.ts';
+import { toServerUrl } from '../config/database-url.ts';
 import type { Log } from '../telemetry/log.ts';
 import { isUnavailable, toObstacle } from './database-errors.ts';
+import type { PoolUse } from './database-metrics.ts';
 import {
   createDatabase,
   type Database,
   type Driver,
   type Readiness,
   READINESS_SQL,
+  type Replica,
 } from './database.ts';
 import { migrate, MigrationError, requireMigrated, type RunSql } from './migrations.ts';
 import { createNotifications, type Notifications } from './notifications.ts';
 import { watchOutages } from './outage.ts';
 import { PostgresServer, READ } from './postgres-server.ts';
 import { createProbe } from './probe.ts';
-import { sessionSql } from './session-settings.ts';
+import { openReplica } from './replica.ts';
 import { onlyRow } from './session.ts';
 
 // PostgreSQL copies JSON while building it: a server process needs ten times the JSON's size, so up to 40 MB.
 const MAX_JSON_BYTES = 4 * 2 ** 20;
 
-/** The configured servers: a single server, or several, one of which is the primary. */
-export interface Servers extends Omit<
-  Driver,
-  'keepsPlans' | 'maxJsonBytes' | 'maxHeavy' | 'notifications'
-> {
-  /** Opens a connection outside the pool to the server that accepts writes. @throws Unavailable */
+/** What DATABASE_URL leads to: a server that accepts writes. After a failover, it may be another one. */
+interface Primary extends Pick<Driver, 'runner' | 'description' | 'ping' | 'disconnect'> {
+  readonly poolUse: () => PoolUse;
+  /** Opens a connection outside the pool. */
   readonly connect: () => Promise<Client>;
 }
 
-function openServer(url: string, config: Config, log: Log): Servers {
-  const probe = createProbe(url, config, log);
+function openPrimary(url: string, config: Config, log: Log): Primary {
+  const onPrimary = (identity: string): void => {
+    // A pooler may run each transaction on another connection.
+    if (config.pgbouncer) return;
+    // The older connections may lead to a former primary that does not know that it was demoted.
+    for (const one of [probe, server]) one.leaveOthers(identity);
+  };
+  const probe = createProbe(url, config, log, onPrimary);
   const readState = async (): Promise<Readiness> => {
     const state = onlyRow(await probe.run<Readiness>(READINESS_SQL, [], READ));
     // By now, a proxy or DNS may lead to another server.
@@ -45,8 +51,9 @@ function openServer(url: string, config: Config, log: Log): Servers {
     (reading ??= readState().finally(() => {
       reading = undefined;
     }));
-  const outages = watchOutages(probe.name, ping, log);
-  const server = new PostgresServer(url, config, log, { onLoss: () => void outages.check() });
+  const outages = watchOutages(`database server ${probe.name}`, ping, log);
+  const onLoss = (): void => void outages.check();
+  const server = new PostgresServer(url, config, log, { onLoss, onPrimary });
   return {
     runner: server,
     description: `PostgreSQL at ${server.name}${new URL(url).pathname}`,
@@ -65,18 +72,27 @@ function openServer(url: string, config: Config, log: Log): Servers {
   };
 }
 
-/** Opens the server of DATABASE_URL, or all its servers and the replicas. */
-async function openServers(url: string, config: Config, log: Log): Promise<Servers> {
-  const primaryUrls = splitHosts(url);
-  const replicaUrls = config.replicaUrls.flatMap(splitHosts);
-  const [only] = primaryUrls;
-  if (only && primaryUrls.length === 1 && replicaUrls.length === 0) {
-    return openServer(only, config, log);
-  }
-  // Most gateways use a single PostgreSQL server, and don't need the cluster module.
-  const { openCluster } = await import('./cluster/open-cluster.ts');
-  return openCluster(primaryUrls, replicaUrls, config, log);
-}
+const sumOf = (first: PoolUse, second: PoolUse): PoolUse => ({
+  max: first.max + second.max,
+  total: first.total + second.total,
+  idle: first.idle + second.idle,
+  waiting: first.waiting + second.waiting,
+});
+
+const withReplica = (primary: Primary, replica: Replica) => ({
+  ...primary,
+  replica,
+  poolUse: () => sumOf(primary.poolUse(), replica.poolUse()),
+  description: `${primary.description}, reads at ${replica.name}`,
+  ping: () =>
+    primary.ping().catch((error: unknown): Readiness => {
+      if (replica.isLost()) throw error;
+      return { writes: false };
+    }),
+  disconnect: async () => {
+    await Promise.all([primary.disconnect(), replica.close()]);
+  },
+});
 
 /**
  * Warns about settings that break some of the gateway's guarantees.
@@ -109,19 +125,17 @@ async function checkSettings(runSql: RunSql, log: Log): Promise<void> {
 }
 
 /**
- * Opens a connection to the server, runs `work` on it, and closes it.
+ * Opens a connection to the primary, runs `work` on it, and closes it.
  * @throws ConfigError
  */
 async function withConnection(
-  servers: Servers,
-  config: Config,
+  primary: Primary,
   work: (runSql: RunSql) => Promise<void>,
 ): Promise<void> {
-  const client = await servers.connect().catch((error: unknown) => {
+  const client = await primary.connect().catch((error: unknown) => {
     throw new ConfigError(`DATABASE_URL: ${toObstacle(error)}.`);
   });
   try {
-    await client.query(sessionSql(config));
     await work(async (text, values) => {
       // For several statements, pg returns an array.
       const result = await client.query<Record<string, unknown>>(text, values);
@@ -139,7 +153,7 @@ async function withConnection(
   }
 }
 
-const notify = ({ runner, connect }: Servers, log: Log): Notifications =>
+const notify = ({ runner, connect }: Primary, log: Log): Notifications =>
   createNotifications(
     connect,
     (sql) => runner.run(sql, [], { planning: 'each', writes: true }),
@@ -156,24 +170,24 @@ export async function openPostgres(
   config: Config,
   log: Log,
 ): Promise<Database> {
-  const servers = await openServers(url, config, log);
+  const primary = openPrimary(toServerUrl(url), config, log);
   try {
-    await withConnection(servers, config, async (runSql) => {
+    await withConnection(primary, async (runSql) => {
       await checkSettings(runSql, log);
       await (config.migrate
         ? migrate(migrations, runSql, log)
         : requireMigrated(migrations, runSql));
     });
   } catch (error) {
-    await servers.disconnect();
+    await primary.disconnect();
     throw error;
   }
-  const { pgbouncer, poolSize } = config;
+  const { pgbouncer, poolSize, replicaUrl } = config;
   const driver: Driver = {
-    ...servers,
+    ...(replicaUrl ? withReplica(primary, openReplica(replicaUrl, config, log)) : primary),
     // A pooler may run the next statement on another connection, so LISTEN does not work either.
     keepsPlans: !pgbouncer,
-    notifications: pgbouncer ? undefined : notify(servers, log),
+    notifications: pgbouncer ? undefined : notify(primary, log),
     maxJsonBytes: MAX_JSON_BYTES,
     maxHeavy: Math.ceil(poolSize / 2),
   };

@@ -6,9 +6,14 @@ const PROBE_TIMEOUT_MS = 2000;
 
 /**
  * Creates a separate connection to a server, to check whether it responds within two seconds. A busy pool must not make
- * a load balancer remove the gateway, or make the gateway elect another primary.
+ * a load balancer remove the gateway, or make the gateway stop using a replica.
  */
-export const createProbe = (url: string, config: Config, log: Log): PostgresServer =>
+export const createProbe = (
+  url: string,
+  config: Config,
+  log: Log,
+  onPrimary?: (identity: string) => void,
+): PostgresServer =>
   new PostgresServer(
     url,
     {
@@ -18,5 +23,5 @@ export const createProbe = (url: string, config: Config, log: Log): PostgresServ
       statementTimeoutMs: PROBE_TIMEOUT_MS,
     },
     log,
-    { graceMs: 0 },
+    { graceMs: 0, ...(onPrimary && { onPrimary }) },
   );

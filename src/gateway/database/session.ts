@@ -24,7 +24,7 @@ export interface RunOptions {
   readonly recipient?: Recipient | undefined;
 }
 
-/** Something that runs statements: a server, a transaction, or the primary of a cluster. */
+/** Something that runs statements: a server or a transaction. */
 export interface Runner {
   /** Runs one statement. TYPE_PARSERS parse the values in its rows. */
   run<Row>(text: string, values: unknown[], options: RunOptions): Promise<Row[]>;
@@ -49,7 +49,6 @@ interface SessionOptions {
  *
  *   query or write         queues it if it is heavy
  *   send                   measures it, and repeats it after a conflict
- *   Primary.run            only with several servers: chooses one (cluster/primary.ts)
  *   PostgresServer.run     takes a connection from the pool and releases it (postgres-server.ts)
  *   client.query           pg
  *
@@ -78,9 +77,8 @@ export function createSession(runner: Runner, { observe, limit, repeat }: Sessio
     }
   };
   /**
-   * Runs one statement that only reads. Its parameters are bound, never put into the text. With several servers, the
-   * statement may run again if its connection is lost outside a transaction. Once the recipient is destroyed, the
-   * statement is not started or, if the database can cancel it, is cancelled.
+   * Runs one statement that only reads. Its parameters are bound, never put into the text. Once the recipient is
+   * destroyed, the statement is not started or, if the database can cancel it, is cancelled.
    * @throws RecipientGone
    */
   const query = async <Row>(
@@ -101,7 +99,7 @@ export function createSession(runner: Runner, { observe, limit, repeat }: Sessio
     return rows;
   };
   /**
-   * Runs, on the primary, one statement that writes or locks rows.
+   * Runs one statement that writes or locks rows.
    * @throws OutcomeUnknown if the connection is lost before PostgreSQL responds, outside a transaction
    */
   const write = <Row>(statement: Statement): Promise<Row[]> =>

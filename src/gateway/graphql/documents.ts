@@ -110,9 +110,9 @@ export const cacheDocument =
   (next) =>
   (call) => {
     const result = next(call);
-    // The document of a rejected operation is not cached: the result has no data. With tracing or replicas, every
-    // result is a promise, so the document is always cached. It is cached before the database responds, because the
-    // caller's other requests for it wait until it is cached.
+    // The document of a rejected operation is not cached: the result has no data. With tracing, every result is a
+    // promise, so the document is always cached. It is cached before the database responds, because the caller's other
+    // requests for it wait until it is cached.
     const isExecuted = result instanceof Promise || 'data' in result;
     if (isExecuted) documents.add(call.operation.document, call.context.caller);
     return result;

@@ -17,11 +17,11 @@ import { usageOf } from './analysis/usage.ts';
 import { toExecutionError } from './client-errors.ts';
 import { cacheDocument, createDocuments, createFindText, type Documents } from './documents.ts';
 import { type Execute, inOrder, type RequestContext, type Subscribe } from './execution/call.ts';
+import { chooseSource } from './execution/choose-source.ts';
 import { compileQueries } from './execution/compile-queries.ts';
 import { checkArguments, executeByGraphqlJs } from './execution/graphql-js.ts';
 import { limitResponse, rejectCostly, reportCost } from './execution/limit-cost.ts';
 import { limitTime } from './execution/limit-time.ts';
-import { readFromReplicas } from './execution/read-from-replicas.ts';
 import { countUsage, reportDeprecations } from './execution/report-usage.ts';
 import { createSubscribe } from './execution/subscribe.ts';
 import { traceOperations } from './execution/trace-operations.ts';
@@ -68,8 +68,8 @@ export interface EndpointOptions extends GraphqlOptions {
  * Envelop calls them in the returned order. The steps of the last plugin also run in order, each wrapped around the next.
  */
 function createPlugins(options: GraphqlOptions, documents: Documents): Plugins {
-  const { context, config, metrics, log, streams } = options;
-  const { source, reads } = context;
+  const { context, config, metrics, streams } = options;
+  const { source, sourceFor } = context;
   const { limits, responseTimeoutMs } = config;
   const execute = inOrder<Execute>(
     [
@@ -81,7 +81,7 @@ function createPlugins(options: GraphqlOptions, documents: Documents): Plugins {
       reportDeprecations,
       traceOperations,
       limitTime(responseTimeoutMs),
-      ...(reads ? [readFromReplicas(reads, log)] : []),
+      ...(sourceFor ? [chooseSource(sourceFor)] : []),
       compileQueries(source),
       // The last step, because compileQueries passes queries with invalid arguments on to it.
       checkArguments(config),

@@ -15,7 +15,6 @@ import type { Config } from '../config/config.ts';
 import type { Context } from '../context.ts';
 import { GatewayError, InputError, InvalidInput } from '../contract/gateway-error.ts';
 import { parse } from '../contract/parse.ts';
-import { positionOf } from '../database/cluster/position.ts';
 import { JSON_TYPE } from '../http/request.ts';
 import type { RestOperation, RestResult, Store } from '../store.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -104,7 +103,7 @@ export const createRest =
   (options: RestOptions): FastifyPluginCallback =>
   (app, _options, done) => {
     const { store, config } = options.site;
-    const { source, reads } = options.context;
+    const { source, sourceFor } = options.context;
     app.setValidatorCompiler(validatorCompiler);
     for (const operation of store.rest.operations) {
       app.get<Validated>(urlOf(operation), {
@@ -112,7 +111,7 @@ export const createRest =
         schema: operation.schema,
         onRequest: createAdmit(operation, options),
         handler: async (request, reply) => {
-          const from = reads ? reads.sourceAt(positionOf(request.headers)) : source;
+          const from = sourceFor ? sourceFor(request.headers) : source;
           const result = await operation.get(from, request);
           return send(result, request, reply, operation.result.hasTag);
         },

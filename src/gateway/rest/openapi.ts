@@ -2,9 +2,9 @@ import Fastify, { type FastifySchema } from 'fastify';
 import { z } from 'zod';
 
 import type { Config } from '../config/config.ts';
-import { POSITION_HEADER } from '../database/cluster/position.ts';
 import { toDay } from '../kinds/times.ts';
 import type { RestOperation, Store } from '../store.ts';
+import { POSITION_HEADER } from '../tables/source-for.ts';
 import { toResponses } from './responses.ts';
 import { describeLifecycle, guideOf, pathOf, urlOf } from './rest-operation.ts';
 import { TO_OPENAPI, toSchemas } from './schemas.ts';
@@ -116,7 +116,7 @@ export async function createOpenApi(store: Store, config: Config): Promise<objec
     const parameters = [
       ...(get?.parameters ?? []),
       ...(operation.result.hasTag ? [IF_NONE_MATCH] : []),
-      ...(config.replicaUrls.length > 0 ? [POSITION] : []),
+      ...(config.replicaUrl ? [POSITION] : []),
     ];
     Object.assign(get ?? {}, { parameters, responses: toResponses(operation, store, config) });
   }

@@ -119,7 +119,6 @@ function defineQuery(
         },
         resolve: async (root, args, context) => {
           const { db } = context.source;
-          // A replica may not have this change yet, nor those before it.
           if (args.before != null) await requireKept(db, args.before, 'before');
           // A filter, even if it is empty, excludes types and kinds that only a later release supports.
           const filter = args.filter ?? {};

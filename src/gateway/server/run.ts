@@ -12,7 +12,6 @@ export async function run(program: (config: Config, log: Log) => Promise<void>):
     process.on('unhandledRejection', (error) =>
       log.error({ err: error }, 'Unhandled promise rejection.'),
     );
-    for (const text of config.deprecations) log.warn(`Not supported from 4.0.0 on: ${text}.`);
     // Instead of printing them to standard error.
     process
       .removeAllListeners('warning')

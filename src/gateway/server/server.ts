@@ -11,7 +11,7 @@ import { createPageRoutes } from '../pages/page-routes.ts';
 import { createRest } from '../rest/create-rest.ts';
 import { deprecatedOf } from '../rest/rest-operation.ts';
 import type { Store } from '../store.ts';
-import { createReads } from '../tables/reads.ts';
+import { createSourceFor } from '../tables/source-for.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { createApp } from './app.ts';
@@ -37,7 +37,7 @@ export async function createGateway(store: Store, db: Database, config: Config, 
   const source = { db, observeBatch: metrics.observeBatch };
   const context: Context = {
     source,
-    ...(db.replicas && { reads: createReads(source, db.replicas) }),
+    sourceFor: createSourceFor(source),
     changes,
     authenticate: createAuthenticate(config.auth),
   };

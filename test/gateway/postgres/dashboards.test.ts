@@ -19,8 +19,8 @@ let dropStore: () => Promise<void>;
 beforeAll(async () => {
   const { url, drop } = await copyOnPostgres();
   dropStore = drop;
-  // Only a gateway with several database servers has the metrics of each server.
-  gateway = await startGateway({ DATABASE_URL: url, DATABASE_REPLICA_URLS: url }, (config, log) =>
+  // Only a gateway with a replica has a metric of it.
+  gateway = await startGateway({ DATABASE_URL: url, DATABASE_REPLICA_URL: url }, (config, log) =>
     openDatabase(MIGRATIONS, config, log),
   );
 });

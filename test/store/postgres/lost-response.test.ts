@@ -241,30 +241,6 @@ describe('a write whose connection is lost before the statement that commits it'
   });
 });
 
-describe('a gateway with several servers in DATABASE_URL', () => {
-  beforeEach(async () => {
-    await gateway.close();
-    const { href, host } = new URL(database.url);
-    gateway = await startOn(href.replace(host, `127.0.0.1:${proxy.port},127.0.0.1:1`));
-  });
-
-  it('does not retry a write whose connection is lost before the response arrives', async () => {
-    const { code, retryAfter } = await sendAndLose(order(), 'the response', ORDERED);
-    expect([code, retryAfter]).toEqual(['OUTCOME_UNKNOWN', null]);
-    expectLogged();
-    expect(await ordersOf(petId)).toEqual(ONE);
-  });
-
-  it.each(STATEMENTS)(
-    'retries a write whose connection is lost before the statement that commits it: %s',
-    async (text) => {
-      const { data, code } = await sendAndLose(order(`${text} ${petId}`), 'the response', text);
-      expect([data.placeOrder.id, code]).toEqual([expect.stringMatching(/^\d+$/), undefined]);
-      expect(await ordersOf(petId)).toEqual(ONE);
-    },
-  );
-});
-
 it.each(LOSSES)('a query whose connection is lost can be retried (%s is lost)', async (lost) => {
   const query = `{ pet(id: "${petId}") { name } }`;
   const { code, retryAfter } = await sendAndLose(query, lost, 'from pets');

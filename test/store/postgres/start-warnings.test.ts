@@ -49,24 +49,3 @@ it('a gateway does not start if foreign keys are off for its role, and the role 
   await expect(opened).rejects.toThrow('session_replication_role');
   await runSql(database.url, `drop owned by ${role}; drop role ${role}`);
 });
-
-it('a replica that reports no position, such as those of Amazon Aurora, is named in the log once', async () => {
-  await runSql(
-    database.url,
-    `create schema aurora;
-     create function aurora.pg_is_in_recovery() returns boolean return true;
-     create function aurora.pg_last_wal_replay_lsn() returns pg_lsn return null::pg_lsn`,
-  );
-  const replica = `${database.url}?options=-csearch_path%3Daurora,pg_catalog,public`;
-  const config = readConfig({ DATABASE_URL: database.url, DATABASE_REPLICA_URL: replica });
-  const warnings: unknown[] = [];
-  const log = createLog('silent');
-  log.warn = (text: unknown) => void warnings.push(text);
-  const db = await openPostgres(MIGRATIONS, database.url, config, log);
-  const [server] = db.replicas?.all ?? [];
-  for (let count = 0; count < 3; count += 1) await server?.check();
-  await db.close();
-  expect(warnings).toEqual([
-    `${new URL(database.url).host} cannot be used: pg_last_wal_replay_lsn() is null.`,
-  ]);
-});

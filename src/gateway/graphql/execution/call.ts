@@ -25,7 +25,7 @@ export interface Call {
   readonly root?: Change;
 }
 
-/** Executes an operation. Returns a promise only if it has to wait, or if there is tracing or a replica. */
+/** Executes an operation. Returns a promise only if it has to wait, or if there is tracing. */
 export type Execute = (call: Call) => ExecutionResult | Promise<ExecutionResult>;
 
 /** Starts a subscription. Returns its results, or a single result with the errors that prevented the start. */

@@ -1,0 +1,43 @@
+import type { Config } from '../config/config.ts';
+import { toServerUrl } from '../config/database-url.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Replica } from './database.ts';
+import { watchOutages } from './outage.ts';
+import { PostgresServer, READ } from './postgres-server.ts';
+import { createProbe } from './probe.ts';
+
+// How often to check that the replica responds, so that reads do not wait for a frozen one until they time out.
+const CHECK_MS = 1000;
+
+/** Opens the replica, whether or not it responds. It is checked every second until it is closed. */
+export function openReplica(url: string, config: Config, log: Log): Replica {
+  const serverUrl = toServerUrl(url);
+  const probe = createProbe(serverUrl, config, log);
+  const server = new PostgresServer(serverUrl, config, log, {
+    onLoss: () => void outages.check(),
+  });
+  const ping = async (): Promise<void> => {
+    try {
+      await probe.run('SELECT', [], READ);
+    } catch (error) {
+      // The reads that wait for it can run on the primary.
+      server.abort();
+      throw error;
+    }
+  };
+  const outages = watchOutages(`replica ${server.name}`, ping, log);
+  void outages.check();
+  const timer = setInterval(() => void outages.check(), CHECK_MS).unref();
+  return {
+    name: server.name,
+    run: (...args) => server.run(...args),
+    isLost: () => outages.isLost(),
+    poolUse: () => server.poolUse(),
+    close: async () => {
+      clearInterval(timer);
+      outages.close();
+      probe.abort();
+      await Promise.all([probe.close(), server.close()]);
+    },
+  };
+}

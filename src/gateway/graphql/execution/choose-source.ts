@@ -1,0 +1,40 @@
+import { type ExecutionResult, OperationTypeNode } from 'graphql';
+
+import { toGatewayError } from '../../database/database-errors.ts';
+import { currentPosition, POSITION_HEADER, type SourceFor } from '../../tables/source-for.ts';
+import { usageOf } from '../analysis/usage.ts';
+import type { Call, Step } from './call.ts';
+import { mapResult } from './limit-cost.ts';
+
+/** Whether an operation needs the current rows: others may lack the latest changes, or the objects that they changed. */
+const needsCurrent = ({ schema, operation }: Call): boolean =>
+  operation.node.operation !== OperationTypeNode.QUERY ||
+  usageOf(schema, operation).counted.has('Query.changes');
+
+/** Whether every root field failed because the database is unavailable, so that nothing was read or written. */
+const isUnavailable = ({ data, errors }: ExecutionResult): boolean =>
+  errors !== undefined &&
+  Object.values(data ?? {}).every((value) => value === null) &&
+  errors.every(({ originalError }) => toGatewayError(originalError).code === 'SERVICE_UNAVAILABLE');
+
+/**
+ * Chooses the source that a query reads. Mutations and queries of the change log use the current rows; their responses
+ * have a position, with which later reads are not older.
+ */
+export const chooseSource =
+  (sourceFor: SourceFor): Step =>
+  (next) =>
+  (call) => {
+    const { req, res } = call.context;
+    if (!needsCurrent(call)) {
+      call.context.source = sourceFor(req.headers);
+      return next(call);
+    }
+    return mapResult(next(call), (result) => {
+      // Without a primary, reads with a position would fail. After a timeout, the response has already been sent.
+      if (result.data && !isUnavailable(result) && !res.headersSent) {
+        res.setHeader(POSITION_HEADER, currentPosition());
+      }
+      return result;
+    });
+  };

@@ -1,0 +1,252 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { ConfigError } from '../../../src/gateway/config/config.ts';
+import { copyOnPostgres } from '../../support/databases.ts';
+import { openEvents, subscriptionTo } from '../../support/live.ts';
+import { makeCategory, makePet } from '../../support/make.ts';
+import { readMetrics, sumOf } from '../../support/metrics.ts';
+import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
+import { countLockWaits, holdLock, runSql } from '../../support/postgres.ts';
+import { type Proxy, startTcpProxy, through } from '../../support/proxies.ts';
+import {
+  expectLogged,
+  type ReplicatedGateway,
+  send,
+  startReplicatedGateway,
+} from '../../support/replicated-gateway.ts';
+
+const REPLICA = 'From the replica';
+
+/**
+ * Plays a replica that is behind, on the server of the primary: sessions with this schema read these tables. As on the
+ * readers of Amazon Aurora, there is no replay position.
+ */
+const PLAY_REPLICA = `
+  create schema replica;
+  create function replica.pg_is_in_recovery() returns boolean return true;
+  create function replica.pg_last_wal_replay_lsn() returns pg_lsn return null::pg_lsn;
+  create table replica.gate as select 1 as open;
+  create view replica.pets as
+    select id, '${REPLICA}'::varchar as name, category_id, status from public.pets, replica.gate;
+  create view replica.changes as select * from public.changes where false`;
+const SEARCH_PATH = 'options=-csearch_path%3Dreplica,pg_catalog,public';
+
+let database: Awaited<ReturnType<typeof copyOnPostgres>>;
+/** What DATABASE_REPLICA_URL leads to. */
+let balancer: Proxy;
+let gateway: ReplicatedGateway;
+let petId: string;
+
+const startOn = (environment: Record<string, string>): Promise<ReplicatedGateway> =>
+  startReplicatedGateway({ DATABASE_URL: database.url, ...environment });
+
+beforeAll(async () => {
+  database = await copyOnPostgres();
+  await runSql(database.url, PLAY_REPLICA);
+  balancer = await startTcpProxy([database.url]);
+});
+beforeEach(async () => {
+  balancer.targets = [database.url];
+  gateway = await startOn({
+    DATABASE_REPLICA_URL: `${through(balancer, database.url)}?${SEARCH_PATH}`,
+  });
+  petId = await makePet(gateway, { stock: 10 });
+});
+afterEach(() => gateway.close());
+afterAll(async () => {
+  await balancer.close();
+  await database.drop();
+});
+
+const PET = (): string => `{ pet(id: "${petId}") { name } }`;
+const RENAME = (name = 'Cleo'): string => `mutation {
+  updatePet(id: "${petId}", input: { name: "${name}" }) { ... on Pet { inventory { pet { name } } } } }`;
+
+const nameOf = async (position?: string | null): Promise<unknown> =>
+  (await send(gateway, PET(), position)).data.pet?.name;
+
+async function nameByRest(headers: Record<string, string> = {}): Promise<unknown> {
+  const response = await gateway.rest(`/pets/${petId}`, { headers });
+  return ((await response.json()) as { name: unknown }).name;
+}
+
+const replicaUp = async (): Promise<number> =>
+  sumOf(await readMetrics(gateway), 'database_replica_up');
+
+/** Waits until the gateway knows that its replica does not respond. */
+async function loseReplica(): Promise<void> {
+  balancer.targets = [];
+  balancer.cutAll();
+  await expectLogged(gateway, /^Lost the replica 127\.0\.0\.1:\d+: .+\.$/);
+}
+
+describe('a replica', () => {
+  it('serves queries, compiled or not, and REST, even if it has no replay position', async () => {
+    const names = [];
+    for (let count = 0; count <= TIMES_UNTIL_COMPILED; count += 1) names.push(await nameOf());
+    expect(new Set(names)).toEqual(new Set([REPLICA]));
+    expect(await nameByRest()).toBe(REPLICA);
+    expect(await replicaUp()).toBe(1);
+  });
+
+  it('serves neither mutations nor what they select', async () => {
+    const { data } = await send(gateway, RENAME('Now'));
+    expect(data.updatePet.inventory.pet.name).toBe('Now');
+  });
+
+  it('serves neither the change log nor what a query selects with it', async () => {
+    const { data, position } = await send(
+      gateway,
+      `{ ...Log pet(id: "${petId}") { name } }
+       fragment Log on Query { changes(last: 1) { nodes { ... on InventoryItemChange { petId } } } }`,
+    );
+    expect(data).toEqual({ changes: { nodes: [{ petId }] }, pet: { name: 'Cleo' } });
+    expect(await nameOf(position)).toBe('Cleo');
+  });
+
+  it('does not serve the results of subscriptions', async () => {
+    const { query, variables } = await subscriptionTo(gateway);
+    const pets = query.replace(
+      /\{ categoryChanged.*/,
+      '{ petChanged(after: $after) { pet { name } } }',
+    );
+    const events = await openEvents(gateway, pets, { variables });
+    await send(gateway, RENAME('Now'));
+    expect(await events.data()).toEqual({ petChanged: { pet: { name: 'Now' } } });
+    events.disconnect();
+  });
+});
+
+describe('a mutation', () => {
+  it('returns a Store-Position, with which later requests do not read from the replica', async () => {
+    const { position } = await send(gateway, RENAME());
+    expect(position).toMatch(/^[\da-f]{16}$/);
+    expect(await nameOf(position)).toBe('Cleo');
+    expect(await nameByRest({ 'Store-Position': position ?? '' })).toBe('Cleo');
+    const later = await send(gateway, RENAME());
+    expect((later.position ?? '') >= (position ?? '')).toBe(true);
+  });
+
+  it.each(['', '0000000005475de0', '0/15E0F28', 'ffffffffffffffff, ffffffffffffffff'])(
+    'is seen with any other position too, such as one from an earlier release: %j',
+    async (position) => {
+      expect(await nameOf(position)).toBe('Cleo');
+      expect(await nameByRest({ 'Store-Position': position })).toBe('Cleo');
+    },
+  );
+
+  it('returns no position without a replica, and neither does a query', async () => {
+    expect((await send(gateway, PET())).position).toBeNull();
+    const single = await startOn({});
+    expect((await send(single, RENAME())).position).toBeNull();
+    expect((await send(single, PET(), '')).data.pet.name).toBe('Cleo');
+    await single.close();
+  });
+});
+
+describe('a replica that does not respond', () => {
+  it('has its reads served by the primary, is logged and measured, and is used again once it responds', async () => {
+    await loseReplica();
+    expect(await nameOf()).toBe('Cleo');
+    expect(await nameByRest()).toBe('Cleo');
+    expect(await replicaUp()).toBe(0);
+    balancer.targets = [database.url];
+    await expectLogged(gateway, /^The replica 127\.0\.0\.1:\d+ responds again, after \d+ ms\.$/);
+    expect(await nameOf()).toBe(REPLICA);
+    expect(gateway.messages).toHaveLength(2);
+    expect(await replicaUp()).toBe(1);
+  });
+
+  it('has the reads that were already sent to it repeated on the primary', async () => {
+    const open = await holdLock(database.url, 'lock table replica.gate');
+    const reads = [nameOf(), nameByRest()];
+    // The reads may share a statement.
+    await expect.poll(() => countLockWaits(database.url)).toBeGreaterThan(0);
+    await loseReplica();
+    expect(await Promise.all(reads)).toEqual(['Cleo', 'Cleo']);
+    await open();
+  });
+
+  it('does not keep a gateway from starting', async () => {
+    const other = await startOn({ DATABASE_REPLICA_URL: 'postgresql://127.0.0.1:1/store' });
+    await expectLogged(other, /^Lost the replica 127\.0\.0\.1:1: connect ECONNREFUSED/);
+    expect((await send(other, PET())).data.pet.name).toBe('Cleo');
+    await other.close();
+  });
+});
+
+it('a replica without the tables of the store fails reads, so that a wrong address is noticed', async () => {
+  await runSql(database.url, 'alter view replica.pets rename column name to other');
+  expect((await send(gateway, PET())).code).toBe('INTERNAL_SERVER_ERROR');
+  expect(gateway.messages).toHaveLength(0);
+  expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
+  await runSql(database.url, 'alter view replica.pets rename column other to name');
+});
+
+describe('a gateway whose primary does not respond', () => {
+  let primary: Proxy;
+  beforeEach(async () => {
+    await gateway.close();
+    primary = await startTcpProxy([database.url]);
+    gateway = await startOn({
+      DATABASE_URL: through(primary, database.url),
+      DATABASE_REPLICA_URL: `${database.url}?${SEARCH_PATH}`,
+      CONNECT_TIMEOUT_MS: '500',
+    });
+  });
+  afterEach(() => primary.close());
+
+  it('serves queries, rejects mutations and reads with a position, and is ready, but not for writes', async () => {
+    const written = await send(gateway, RENAME());
+    primary.targets = [];
+    primary.cutAll();
+    const ready = await gateway.rest('/ready');
+    expect([ready.status, await ready.json()]).toEqual([200, { status: 'ready', writes: false }]);
+    expect((await gateway.rest('/ready?for=writes')).status).toBe(503);
+    expect(await nameOf()).toBe(REPLICA);
+    for (const [query, position] of [
+      [RENAME(), undefined],
+      [PET(), written.position],
+    ]) {
+      const failed = await send(gateway, query ?? '', position);
+      expect([failed.code, failed.retryAfter]).toEqual(['SERVICE_UNAVAILABLE', '1']);
+      // With a position, later reads would fail too, although the replica serves them.
+      expect(failed.position).toBeNull();
+    }
+    gateway.loggedErrors.length = 0;
+    primary.targets = [database.url];
+    await expect.poll(() => nameOf(written.position)).toBe('Cleo');
+    expect((await gateway.rest('/ready?for=writes')).status).toBe(200);
+    gateway.loggedErrors.length = 0;
+  });
+
+  it('is not ready if its replica does not respond either', async () => {
+    await gateway.close();
+    gateway = await startOn({
+      DATABASE_URL: through(primary, database.url),
+      DATABASE_REPLICA_URL: 'postgresql://127.0.0.1:1/store',
+    });
+    await expectLogged(gateway, /^Lost the replica/);
+    expect((await gateway.rest('/ready')).status).toBe(200);
+    primary.targets = [];
+    primary.cutAll();
+    expect((await gateway.rest('/ready')).status).toBe(503);
+    gateway.loggedErrors.length = 0;
+  });
+});
+
+it('a gateway does not start if DATABASE_URL leads to a standby', async () => {
+  const opened = startOn({ DATABASE_URL: `${database.url}?${SEARCH_PATH}` });
+  const { host } = new URL(database.url);
+  await expect(opened).rejects.toThrow(
+    new ConfigError(`DATABASE_URL: ${host} leads to a standby, which accepts no writes.`),
+  );
+});
+
+it('the pool metrics of a gateway with a replica include the connections to the replica', async () => {
+  await makeCategory(gateway);
+  await nameOf();
+  const metrics = await readMetrics(gateway);
+  expect(sumOf(metrics, 'database_pool_max')).toBe(20);
+  expect(sumOf(metrics, 'database_pool_total')).toBeGreaterThan(1);
+});
