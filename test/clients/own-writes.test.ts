@@ -1,8 +1,15 @@
-import { expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 import { createOwnWritesFetch } from '../../docs/examples/own-writes.ts';
 
-it('createOwnWritesFetch() sends, with each request, the highest position received so far', async () => {
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+it('createOwnWritesFetch() sends the last position that it has received, for a minute after the write', async () => {
   const received: (string | null)[] = [];
   // Responds like a gateway with replicas, which returns the positions of writes.
   const fetchOwnWrites = createOwnWritesFetch(async (url, init) => {
@@ -10,8 +17,13 @@ it('createOwnWritesFetch() sends, with each request, the highest position receiv
     const position = new URL(url instanceof Request ? url.url : url).searchParams.get('written');
     return new Response(null, { headers: position ? { 'Store-Position': position } : {} });
   });
-  for (const search of ['', '?written=0a', '', '?written=09', '']) {
+  for (const search of ['', '?written=0a', '', '?written=0b', '']) {
     await fetchOwnWrites(`http://localhost/graphql${search}`);
   }
-  expect(received).toEqual([null, null, '0a', '0a', '0a']);
+  expect(received.splice(0)).toEqual([null, null, '0a', '0a', '0b']);
+  for (const ms of [59_000, 2000, 0]) {
+    vi.advanceTimersByTime(ms);
+    await fetchOwnWrites('http://localhost/graphql');
+  }
+  expect(received).toEqual(['0b', null, null]);
 });

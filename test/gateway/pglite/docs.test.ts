@@ -227,7 +227,7 @@ const OTHER_NAMES = [
   'TOKEN',
 ];
 // Names from earlier releases, for which docs/upgrading.md gives the new ones.
-const OLD_NAMES = ['ANSWER_TIMEOUT_MS', 'MAX_ANSWER_BYTES'];
+const OLD_NAMES = ['DATABASE_REPLICA_URLS', 'REPLICA_MAX_LAG_MS'];
 
 describe.each(documents)('$file', ({ file, markdown }) => {
   it('links only to files and headings that exist', () => {
