@@ -129,7 +129,7 @@ export function startReaders(
 }
 
 /** Returns a mutation that orders units of a pet. */
-export const order = (petId: string, key: string, quantity = 1): string =>
+const order = (petId: string, key: string, quantity = 1): string =>
   `mutation { placeOrder(input: { petId: "${petId}", quantity: ${quantity} }, idempotencyKey: "${key}") {
     ... on Order { id } ... on Error { code } } }`;
 

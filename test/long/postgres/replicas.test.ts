@@ -70,10 +70,14 @@ async function serverOf(query = SERVER, position?: string | null): Promise<strin
   return data.categories.nodes[0].description;
 }
 
+async function expectFirstServes(): Promise<void> {
+  await expect.poll(() => serverOf()).toBe(first.name);
+}
+
 // Each test starts with replicas that serve reads.
 beforeEach(async () => {
   await catchUp();
-  await expect.poll(() => serverOf()).toBe(first.name);
+  await expectFirstServes();
   gateway.messages.length = 0;
 });
 
