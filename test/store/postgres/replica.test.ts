@@ -190,8 +190,7 @@ describe('a gateway whose primary does not respond', () => {
     primary = await startTcpProxy([database.url]);
     gateway = await startOn({
       DATABASE_URL: through(primary, database.url),
-      DATABASE_REPLICA_URL: `${database.url}?${SEARCH_PATH}`,
-      CONNECT_TIMEOUT_MS: '500',
+      DATABASE_REPLICA_URL: `${through(balancer, database.url)}?${SEARCH_PATH}`,
     });
   });
   afterEach(() => primary.close());
@@ -217,6 +216,18 @@ describe('a gateway whose primary does not respond', () => {
     primary.targets = [database.url];
     await expect.poll(() => nameOf(written.position)).toBe('Cleo');
     expect((await gateway.rest('/ready?for=writes')).status).toBe(200);
+    gateway.loggedErrors.length = 0;
+  });
+
+  it('repeats a read whose connection to a replica is lost on another replica', async () => {
+    primary.targets = [];
+    primary.cutAll();
+    const open = await holdLock(database.url, 'lock table replica.gate');
+    const read = nameOf();
+    await expect.poll(() => countLockWaits(database.url)).toBe(1);
+    balancer.cutAll();
+    await open();
+    expect(await read).toBe(REPLICA);
     gateway.loggedErrors.length = 0;
   });
 
