@@ -411,16 +411,16 @@ const STATEMENT: Fault[] = [
 const REST: Fault[] = [
   {
     name: 'a caller keeps using its old copy of a pet that has changed',
-    file: 'src/gateway/rest/row-route.ts',
-    text: 'ETag: etag(body, { weak: true })',
-    replacement: 'ETag: etag(String(id), { weak: true })',
+    file: 'src/gateway/rest/create-rest.ts',
+    text: 'etag(json, { weak: true })',
+    replacement: 'etag(reply.request.url, { weak: true })',
     test: ['test/store/rest.test.ts', 'changes only when the pet changes'],
   },
   {
     name: 'an error from a deprecated route does not announce the date of its removal',
-    file: 'src/gateway/server/dispatch.ts',
-    text: 'writeResponse(req, res, response, headers)',
-    replacement: 'writeResponse(req, res, response, response.code ? {} : headers)',
+    file: 'src/gateway/server/app.ts',
+    text: 'void reply.headers(known.headers);',
+    replacement: '',
     test: ['test/gateway/rest.test.ts', 'is in the headers of the response to'],
   },
 ];
