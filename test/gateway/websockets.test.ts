@@ -161,6 +161,7 @@ describe('a WebSocket handshake', () => {
       'with graphql-transport-ws among other protocols',
       { 'Sec-WebSocket-Protocol': `other, ${PROTOCOL}` },
     ],
+    ['with an empty name among the protocols', { 'Sec-WebSocket-Protocol': `,${PROTOCOL}` }],
     ['with a URL in absolute form', {}, 'http://localhost/graphql?token=1'],
     ['from an allowed origin', { Origin: SITE }],
     ['from the origin of the gateway', { Origin: 'http://localhost' }],
@@ -190,7 +191,10 @@ describe('a WebSocket handshake', () => {
       400,
       { 'Sec-WebSocket-Protocol': 'graphql-ws' },
     ],
+    ['if its protocols are empty', 400, { 'Sec-WebSocket-Protocol': ' ' }],
     ['at another path', 404, {}, '/other'],
+    ['at the path of another route', 404, {}, '/health'],
+    ['at the path of a page', 404, {}, '/docs'],
     ['from another origin', 403, { Origin: 'https://other.example' }],
     [
       'from another port of the gateway',
