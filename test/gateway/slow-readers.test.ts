@@ -154,9 +154,12 @@ describe('responses to slow clients', () => {
   it('arrive in the order of the requests if the client pipelines a thousand of them', async () => {
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
     const ids = Array.from({ length: 1000 }, (_, index) => `request-${index}`);
-    const headersOf = (id: string): string =>
-      `X-Request-Id: ${id}\r\nX-Long: ${'x'.repeat(1000)}\r\n`;
-    socket.write(BUNDLE + ids.map((id) => get('a', headersOf(id))).join(''));
+    socket.write(
+      BUNDLE +
+        ids
+          .map((id) => get('a', `X-Request-Id: ${id}\r\nX-Long: ${'x'.repeat(1000)}\r\n`))
+          .join(''),
+    );
     socket.write(get('b', 'Connection: close\r\n'));
     await once(socket, 'connect');
     const text = Buffer.concat(await socket.toArray()).toString();

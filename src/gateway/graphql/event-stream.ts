@@ -50,7 +50,7 @@ const REQUEST = {
 export async function writeEvents(results: AsyncIterator<EventResult>): Promise<Readable> {
   let event = '';
   let read: Promise<void> | undefined;
-  let hasRead = (): void => {};
+  let hasRead: (() => void) | undefined;
   const placeholders = mapAsyncIterator(results, async (result) => {
     await read;
     read = new Promise((resolve) => {
@@ -65,7 +65,7 @@ export async function writeEvents(results: AsyncIterator<EventResult>): Promise<
   if (typeof body === 'string' || !body) throw new Error('graphql-sse has rejected a request.');
   const events = mapAsyncIterator(body, (text) => {
     if (!text.startsWith('event: next\n')) return text;
-    hasRead();
+    hasRead?.();
     return event;
   });
   return Readable.from(events);

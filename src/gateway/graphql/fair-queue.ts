@@ -63,17 +63,17 @@ function takeTurn(tasksOf: Tasks): Waiting | undefined {
   return task;
 }
 
-/** Returns the newest item of the group that measures most; undefined if none measures more than `least`. */
-export function newestOfMost<Item>(
-  groups: Iterable<ReadonlySet<Item>>,
-  measure: (group: ReadonlySet<Item>) => number,
+/** Returns the group that measures most; undefined if none measures more than `least`. */
+export function findMost<Group>(
+  groups: Iterable<Group>,
+  measure: (group: Group) => number,
   least: number,
-): Item | undefined {
-  let most: ReadonlySet<Item> = new Set();
+): Group | undefined {
+  let most: Group | undefined;
   for (const group of groups) {
-    if (measure(group) > Math.max(least, measure(most))) most = group;
+    if (measure(group) > (most === undefined ? least : measure(most))) most = group;
   }
-  return [...most].at(-1);
+  return most;
 }
 
 /**
@@ -96,9 +96,9 @@ export function createFairQueue({
       const tasks = tasksOf.get(caller) ?? new Set();
       if (waiting >= maxWaiting) {
         // With one task more, its caller must not have the most.
-        const excess = newestOfMost(tasksOf.values(), ({ size }) => size, tasks.size + 1);
-        if (!excess) throw tooMuchIsWaiting();
-        excess.reject();
+        const most = findMost(tasksOf.values(), ({ size }) => size, tasks.size + 1);
+        if (!most) throw tooMuchIsWaiting();
+        [...most].at(-1)?.reject();
       }
       const leave = (): void => {
         clearTimeout(timer);

@@ -1,11 +1,11 @@
 import { callerKeyOf } from '../auth/caller.ts';
-import type { Config } from '../config/config.ts';
+import type { Config, Limits } from '../config/config.ts';
 import type { CallContext, Exchange } from '../context.ts';
 import { GatewayError, Unauthenticated, Unavailable } from '../contract/gateway-error.ts';
 import type { Recipient } from '../database/recipient.ts';
 import { AFTER_COST } from '../schema/change-types.ts';
 import type { StreamMetrics } from '../telemetry/stream-metrics.ts';
-import { newestOfMost } from './fair-queue.ts';
+import { findMost } from './fair-queue.ts';
 
 /** The maximum cost of one subscription result. Most apps need at most 300. */
 export const MAX_RESULT_COST = 5000;
@@ -37,14 +37,15 @@ export interface Streams {
 
 /** A stream that is charged to its caller and to the process. */
 interface Charge {
-  readonly cost: number;
   readonly release: () => void;
   readonly abort: (reason: GatewayError) => void;
 }
 
-type Charges = ReadonlySet<Charge>;
-
-const costOf = (charges: Charges): number => [...charges].reduce((sum, { cost }) => sum + cost, 0);
+/** The open streams of a caller, the newest last, and the sum of their costs. */
+interface Use {
+  readonly charges: Set<Charge>;
+  cost: number;
+}
 
 /** Returns the budget for a number of streams. It always admits one stream, whatever its results cost. */
 const budgetFor = (streams: number): number => Math.max(MAX_RESULT_COST, streams * COST_OF_STREAM);
@@ -56,19 +57,21 @@ const tooCostly = (cost: number, budget: number): GatewayError =>
       'Close some of them, or select fewer fields.',
   );
 
-/** Opens and ends the streams of the process. A stream ends at the latest when its caller's token expires. */
-export function createStreams({ limits }: Config, metrics: StreamMetrics): Streams {
-  const { maxStreams, maxStreamsPerCaller } = limits;
+/**
+ * Creates the function that charges a stream to its caller and to the process, and the set of all charges.
+ * @throws GatewayError with TOO_MANY_STREAMS or SERVICE_UNAVAILABLE
+ */
+function createBudget({ maxStreams, maxStreamsPerCaller }: Limits) {
   const budget = budgetFor(maxStreams);
   const budgetOfSubject = budgetFor(maxStreamsPerCaller);
   // Behind a proxy, all callers without a token share one address, so an address gets half of the process's budget.
   const budgetOfAddress = budgetFor(maxStreams / 2);
-  const chargesOf = new Map<string, Set<Charge>>();
-  let hasEnded = false;
+  const useOf = new Map<string, Use>();
+  const total: Use = { charges: new Set(), cost: 0 };
 
-  const all = (): Charges => new Set([...chargesOf.values()].flatMap((own) => [...own]));
-  const makeRoom = (measure: (charges: Charges) => number, least: number): void => {
-    const newest = newestOfMost(chargesOf.values(), measure, least);
+  const makeRoom = (measure: (use: Use) => number, least: number): void => {
+    const most = findMost(useOf.values(), measure, least);
+    const newest = most && [...most.charges].at(-1);
     if (!newest) throw new Unavailable('The gateway has too many subscriptions.');
     newest.release();
     newest.abort(new Unavailable(DISPLACED));
@@ -79,22 +82,36 @@ export function createStreams({ limits }: Config, metrics: StreamMetrics): Strea
     cost: number,
     abort: Charge['abort'],
   ): Charge => {
-    const own = chargesOf.get(callerKey) ?? new Set();
-    const count = own.size + 1;
+    const own = useOf.get(callerKey) ?? { charges: new Set(), cost: 0 };
+    const count = own.charges.size + 1;
     if (hasSubject && count > maxStreamsPerCaller) throw new GatewayError('TOO_MANY_STREAMS');
     const ownBudget = hasSubject ? budgetOfSubject : budgetOfAddress;
-    const ownCost = costOf(own) + cost;
+    const ownCost = own.cost + cost;
     if (ownCost > ownBudget) throw tooCostly(ownCost, ownBudget);
-    while (all().size >= maxStreams) makeRoom(({ size }) => size, count);
-    while (costOf(all()) + cost > budget) makeRoom(costOf, ownCost);
+    while (total.charges.size >= maxStreams) makeRoom(({ charges }) => charges.size, count);
+    while (total.cost + cost > budget) makeRoom((use) => use.cost, ownCost);
     const release = (): void => {
-      if (own.delete(charged) && own.size === 0) chargesOf.delete(callerKey);
+      if (!own.charges.delete(charged)) return;
+      own.cost -= cost;
+      total.charges.delete(charged);
+      total.cost -= cost;
+      if (own.charges.size === 0) useOf.delete(callerKey);
     };
-    const charged: Charge = { cost, release, abort };
-    chargesOf.set(callerKey, own.add(charged));
+    const charged: Charge = { release, abort };
+    useOf.set(callerKey, own);
+    for (const use of [own, total]) {
+      use.charges.add(charged);
+      use.cost += cost;
+    }
     return charged;
   };
+  return { charge, all: total.charges };
+}
 
+/** Opens and ends the streams of the process. A stream ends at the latest when its caller's token expires. */
+export function createStreams({ limits }: Config, metrics: StreamMetrics): Streams {
+  const { charge, all } = createBudget(limits);
+  let hasEnded = false;
   return {
     open: ({ caller, req, res, recipient, requestLog }, cost) => {
       if (hasEnded) throw new Unavailable(SHUTDOWN);
@@ -134,7 +151,7 @@ export function createStreams({ limits }: Config, metrics: StreamMetrics): Strea
     },
     endAll: () => {
       hasEnded = true;
-      for (const { abort } of all()) abort(new Unavailable(SHUTDOWN));
+      for (const { abort } of all) abort(new Unavailable(SHUTDOWN));
     },
   };
 }

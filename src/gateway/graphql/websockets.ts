@@ -3,11 +3,18 @@ import { ServerResponse } from 'node:http';
 import { mapAsyncIterator } from '@graphql-tools/utils';
 import type { FastifyRequest } from 'fastify';
 import { type ExecutionResult, GraphQLError, parse } from 'graphql';
-import { CloseCode, type Context as ProtocolContext, makeServer, type Server } from 'graphql-ws';
+import {
+  CloseCode,
+  type Context as ProtocolContext,
+  makeServer,
+  type Server,
+  type WebSocket as ProtocolSocket,
+} from 'graphql-ws';
 import type { WebSocket } from 'ws';
 
 import { GatewayError, toError, Unauthenticated, Unavailable } from '../contract/gateway-error.ts';
 import type { Recipient } from '../database/recipient.ts';
+import type { Log } from '../telemetry/log.ts';
 import { logCause, type RequestLog, runFor, watchRequest } from '../telemetry/request-log.ts';
 import { toClientResult, toExecutionError } from './client-errors.ts';
 import { toDocumentParams } from './params.ts';
@@ -160,12 +167,50 @@ function createProtocol(options: EndpointOptions): Server<Connection> {
   });
 }
 
+const toConnection = (socket: WebSocket, request: FastifyRequest): Connection => ({
+  request,
+  socket,
+  operations: new Map(),
+  pending: 0,
+  started: 0,
+  isAdmitted: false,
+});
+
+/** Handles a message with the function that graphql-ws passes for it. */
+type Receive = (
+  connection: Connection,
+  data: Buffer,
+  handle: (message: string) => Promise<void>,
+) => Promise<void>;
+
+/** Connects a WebSocket of ws to graphql-ws. */
+const toAdapter = (connection: Connection, receive: Receive): ProtocolSocket => {
+  const { socket } = connection;
+  return {
+    protocol: socket.protocol,
+    send: (text) => send(socket, text),
+    close: (code, reason = '') => closeSocket(socket, code, reason),
+    onMessage: (handle) =>
+      socket.on('message', (data: Buffer) => {
+        // A client can still send while the WebSocket is being closed.
+        if (socket.readyState === socket.OPEN) void receive(connection, data, handle);
+      }),
+  };
+};
+
+/** Closes a connection whose message can't be handled. */
+function rejectMessage({ request, socket }: Connection, error: unknown, log: Log): void {
+  if (error instanceof GatewayError) {
+    const isLarge = error.code === 'PAYLOAD_TOO_LARGE';
+    return closeSocket(socket, isLarge ? TOO_LARGE : CloseCode.BadRequest, error.message);
+  }
+  log.error({ err: error, requestId: request.id }, 'A WebSocket message could not be handled.');
+  socket.close(CloseCode.InternalServerError, 'Internal server error');
+}
+
 /** Creates GraphQL over WebSocket, with the protocol graphql-transport-ws. */
 export function createWebSockets(options: EndpointOptions) {
-  const {
-    log,
-    config: { limits },
-  } = options;
+  const { limits } = options.config;
   const protocol = createProtocol(options);
   const connections = new Set<Connection>();
   let isClosing = false;
@@ -173,29 +218,15 @@ export function createWebSockets(options: EndpointOptions) {
   const closeIfIdle = ({ pending, socket }: Connection): void => {
     if (isClosing && pending === 0) socket.close(GOING_AWAY, 'The gateway is shutting down.');
   };
-  const receive = async (
-    connection: Connection,
-    data: Buffer,
-    handle: (message: string) => Promise<void>,
-  ): Promise<void> => {
-    const { request, socket, isAdmitted } = connection;
+  const receive: Receive = async (connection, data, handle) => {
     connection.pending += 1;
     try {
       // Until the token has been accepted, a message must not be longer than headers.
-      if (!isAdmitted && data.length > limits.maxHeaderBytes)
-        throw new GatewayError('PAYLOAD_TOO_LARGE');
+      const isTooLong = !connection.isAdmitted && data.length > limits.maxHeaderBytes;
+      if (isTooLong) throw new GatewayError('PAYLOAD_TOO_LARGE');
       await handle(readMessage(data, limits));
     } catch (error) {
-      if (error instanceof GatewayError) {
-        const isLarge = error.code === 'PAYLOAD_TOO_LARGE';
-        closeSocket(socket, isLarge ? TOO_LARGE : CloseCode.BadRequest, error.message);
-      } else {
-        log.error(
-          { err: error, requestId: request.id },
-          'A WebSocket message could not be handled.',
-        );
-        socket.close(CloseCode.InternalServerError, 'Internal server error');
-      }
+      rejectMessage(connection, error, options.log);
     }
     connection.pending -= 1;
     closeIfIdle(connection);
@@ -211,28 +242,9 @@ export function createWebSockets(options: EndpointOptions) {
     /** Serves a connection that has just opened. */
     open: (socket: WebSocket, request: FastifyRequest): void => {
       watchSocket(socket);
-      const connection = {
-        request,
-        socket,
-        operations: new Map<string, () => void>(),
-        pending: 0,
-        started: 0,
-        isAdmitted: false,
-      };
+      const connection = toConnection(socket, request);
       connections.add(connection);
-      const closed = protocol.opened(
-        {
-          protocol: socket.protocol,
-          send: (text) => send(socket, text),
-          close: (code, reason = '') => closeSocket(socket, code, reason),
-          onMessage: (handle) =>
-            socket.on('message', (data: Buffer) => {
-              // A client can still send while the WebSocket is being closed.
-              if (socket.readyState === socket.OPEN) void receive(connection, data, handle);
-            }),
-        },
-        connection,
-      );
+      const closed = protocol.opened(toAdapter(connection, receive), connection);
       socket.once('close', (code, reason) => {
         connections.delete(connection);
         void closed(code, String(reason));
