@@ -101,6 +101,24 @@ describe('Server-Sent Events', () => {
     expect(await other.rest()).toMatchObject([withCode('INVALID_CURSOR')]);
   });
 
+  it.each<[what: string, code: string, body: string, headers: Record<string, string>]>([
+    ['a token that is not valid', 'UNAUTHENTICATED', '{}', { Authorization: 'Bearer x' }],
+    ['a body that is not JSON', 'BAD_REQUEST', '{', {}],
+    ['a body that is too large', 'PAYLOAD_TOO_LARGE', 'x'.repeat(1_100_000), {}],
+    ['an unsupported media type', 'UNSUPPORTED_MEDIA_TYPE', '{}', { 'Content-Type': 'text/plain' }],
+  ])('report an error before the execution as a result: %s', async (_what, code, body, headers) => {
+    const response = await fetch(`${guarded.url}/graphql`, {
+      method: 'POST',
+      body,
+      headers: { Accept: 'text/event-stream', 'Content-Type': 'application/json', ...headers },
+    });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+    expect(await response.text()).toMatch(
+      new RegExp(`^:\n\nevent: next\ndata: .*"code":"${code}".*\n\nevent: complete\ndata:\n\n$`),
+    );
+  });
+
   it('start with a comment, and repeat it while nothing changes', async () => {
     vi.useFakeTimers({ toFake: ['setInterval'] });
     const stream = await open(gateway, NAMES);

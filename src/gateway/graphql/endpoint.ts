@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream';
+
 import { mapAsyncIterator } from '@graphql-tools/utils';
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 import type { ExecutionResult } from 'graphql';
@@ -17,7 +19,7 @@ import {
   rejectOtherOrigins,
 } from './params.ts';
 import { createWebSockets } from './websockets.ts';
-import { type EndpointOptions, isStream } from './yoga.ts';
+import { type EndpointOptions, isStream, type Results } from './yoga.ts';
 
 export const GRAPHQL_PATH = '/graphql';
 
@@ -55,14 +57,30 @@ function writeResult(
   return stringifyResult(body);
 }
 
-/** Sends an error that prevents an operation in the form of a result. */
-export function sendGraphqlError(
+/** Prepares the response with the results of an operation, and returns its text or stream. */
+function writeResults(
+  results: Results,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  log: Log,
+): string | Promise<Readable> {
+  if (!isStream(results) && !request.sendsEvents) return writeResult(results, request, reply, log);
+  const { requestLog } = request;
+  const iterator = isStream(results) ? results[Symbol.asyncIterator]() : single(results);
+  const toBody = (result: ExecutionResult): ExecutionResult =>
+    toClientResult(result, { isJson: false, log, requestLog }).body;
+  void reply.headers(EVENT_HEADERS);
+  return writeEvents(mapAsyncIterator(iterator, toBody));
+}
+
+/** Prepares the response with an error that prevents an operation, and returns its text or stream. */
+export function writeGraphqlError(
   error: GatewayError,
   request: FastifyRequest,
   reply: FastifyReply,
   log: Log,
-): void {
-  void reply.send(writeResult({ errors: [toExecutionError(error)] }, request, reply, log));
+): string | Promise<Readable> {
+  return writeResults({ errors: [toExecutionError(error)] }, request, reply, log);
 }
 
 /** Creates the function that executes an operation, and returns the response's text or stream. */
@@ -75,16 +93,10 @@ const createRespond =
     const results = await executor(exchange, { caller, params, isSafe: request.method !== 'POST' });
     if (isStream(results) && !acceptsEvents(request)) {
       await results[Symbol.asyncIterator]().return?.();
+      request.sendsEvents = false;
       throw new GatewayError('NOT_ACCEPTABLE', NO_STREAM);
     }
-    if (!isStream(results) && preferredType(request.headers, GRAPHQL_TYPES) !== EVENT_STREAM) {
-      return writeResult(results, request, reply, log);
-    }
-    const iterator = isStream(results) ? results[Symbol.asyncIterator]() : single(results);
-    const toBody = (result: ExecutionResult): ExecutionResult =>
-      toClientResult(result, { isJson: false, log, requestLog }).body;
-    void reply.headers(EVENT_HEADERS);
-    return writeEvents(mapAsyncIterator(iterator, toBody));
+    return writeResults(results, request, reply, log);
   };
 
 /** Creates GraphQL over HTTP (GET, HEAD and POST), Server-Sent Events and WebSocket. */
@@ -96,13 +108,16 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
 
   const routes: FastifyPluginCallback = (app, _options, done) => {
     app.decorateRequest('caller');
+    app.decorateRequest('sendsEvents', false);
     // The caller is authenticated before its body is read.
     app.addHook('onRequest', async (request, reply) => {
       // A WebSocket's caller is authenticated by its first message.
       if (request.ws) return webSockets.requireRoom();
       // The response to the same GET may change later, for example once its document can be found by its hash.
       if (request.method !== 'POST') void reply.header('Cache-Control', 'no-store');
-      if (!preferredType(request.headers, GRAPHQL_TYPES)) throw new GatewayError('NOT_ACCEPTABLE');
+      const type = preferredType(request.headers, GRAPHQL_TYPES);
+      if (!type) throw new GatewayError('NOT_ACCEPTABLE');
+      request.sendsEvents = type === EVENT_STREAM;
       request.caller = await context.authenticate(request.headers);
     });
     // Forms on other sites can't send this type.

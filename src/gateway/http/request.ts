@@ -13,6 +13,8 @@ declare module 'fastify' {
     requestLog: RequestLog;
     /** Set for requests to /graphql. */
     caller: Caller;
+    /** Whether results are sent as Server-Sent Events. */
+    sendsEvents: boolean;
   }
   interface FastifyContextConfig {
     /** The path template of a route of the store, for logs and metrics; other routes are logged at level debug. */

@@ -10,7 +10,7 @@ import Fastify, {
 
 import type { Config } from '../config/config.ts';
 import { GatewayError, MethodNotAllowed } from '../contract/gateway-error.ts';
-import { sendGraphqlError } from '../graphql/endpoint.ts';
+import { writeGraphqlError } from '../graphql/endpoint.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { beginRequests } from './begin-requests.ts';
@@ -140,7 +140,7 @@ export async function createApp({ config, log, metrics, shutdown, routes }: AppO
 
   app.setErrorHandler((thrown, request, reply) => {
     if (!isGraphql(request.url) || request.ws) return sendError(thrown, request, reply, log);
-    return sendGraphqlError(toResponseError(thrown, request), request, reply, log);
+    return writeGraphqlError(toResponseError(thrown, request), request, reply, log);
   });
   app.setNotFoundHandler((request, reply) => {
     const known = findPath(request.url);
