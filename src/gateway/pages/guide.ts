@@ -6,7 +6,7 @@ import { z } from 'zod';
 
 import { ConfigError } from '../config/config.ts';
 import type { Asset } from './assets.ts';
-import { renderIndexed, renderPage, type Site } from './page.ts';
+import { renderPage, type Site } from './page.ts';
 
 /** The guide's documents, as written by scripts/render-guide.js. */
 const Guide = z.array(
@@ -24,7 +24,7 @@ function adapt(html: string, { config }: Site): string {
   const runnable = config.graphiql ? html : html.replaceAll(/<p class="run">.*?<\/p>/g, '');
   return config.introspection
     ? runnable
-    : runnable.replaceAll(/<a href="\/schema.graphql">(.*?)<\/a>/g, '$1');
+    : runnable.replaceAll(/<a href="\/schema\.graphql">(.*?)<\/a>/g, '$1');
 }
 
 /** Renders the guide's start page: its documents and their sections. */
@@ -45,24 +45,31 @@ export function renderStart(site: Site, pages: Guide): Asset {
   });
 }
 
-export const renderDocument = (
-  site: Site,
-  pages: Guide,
-  { name, title, sections, html }: Guide[number],
-): Asset => {
-  const entries = pages.map((page) => ({
-    url: `/guide/${page.name}`,
-    text: page.title,
-    isCurrent: page.name === name,
-    places: page.name === name ? sections.map(({ id, text }) => ({ url: `#${id}`, text })) : [],
-  }));
-  return renderPage(site, {
+/** Renders links to all documents, and to the sections of the current one. */
+function renderIndex(pages: Guide, current: Guide[number]): string {
+  const sections = current.sections.map(
+    ({ id, text }) => `<li><a href="#${id}">${escapeHtml(text)}</a></li>`,
+  );
+  const links = pages.map((page) => {
+    const link = (attribute: string) =>
+      `<a href="/guide/${page.name}"${attribute}>${escapeHtml(page.title)}</a>`;
+    return page === current
+      ? `<li>${link(' aria-current="page"')}\n<ul>${sections.join('\n')}</ul></li>`
+      : `<li>${link('')}</li>`;
+  });
+  return `<nav aria-label="Guide"><ul>${links.join('\n')}</ul></nav>`;
+}
+
+export const renderDocument = (site: Site, pages: Guide, document: Guide[number]): Asset =>
+  renderPage(site, {
     path: '/guide',
     root: '../',
-    title,
-    main: renderIndexed('Guide', entries, adapt(html, site)),
+    title: document.title,
+    main: `<div class="indexed">
+${renderIndex(pages, document)}
+<article>${adapt(document.html, site)}</article>
+</div>`,
   });
-};
 
 /**
  * Reads the documents of the guide; none if the store has no guide.

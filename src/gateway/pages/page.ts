@@ -1,5 +1,3 @@
-import escapeHtml from 'escape-html';
-
 import type { Config } from '../config/config.ts';
 import type { Store } from '../store.ts';
 import type { Asset } from './assets.ts';
@@ -147,24 +145,3 @@ ${renderHeader(site, path, menu)}
 ${main}
 </main>`,
   });
-
-interface IndexEntry {
-  readonly url: string;
-  readonly text: string;
-  readonly isCurrent?: boolean;
-  /** The entries nested below this entry. */
-  readonly places?: readonly IndexEntry[];
-}
-
-const renderEntry = ({ url, text, isCurrent, places = [] }: IndexEntry): string =>
-  `<li><a href="${url}"${isCurrent ? ' aria-current="page"' : ''}>${escapeHtml(text)}</a>
-${places.length > 0 ? `<ul>${places.map(renderEntry).join('\n')}</ul>` : ''}</li>`;
-
-export const renderIndexed = (
-  name: string,
-  entries: readonly IndexEntry[],
-  html: string,
-): string => `<div class="indexed">
-<nav aria-label="${name}"><ul>${entries.map(renderEntry).join('\n')}</ul></nav>
-<article>${html}</article>
-</div>`;

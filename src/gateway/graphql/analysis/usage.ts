@@ -3,13 +3,11 @@ import {
   type FieldNode,
   type FragmentDefinitionNode,
   getNamedType,
-  type GraphQLArgument,
   type GraphQLCompositeType,
   type GraphQLField,
   type GraphQLNamedType,
   type GraphQLSchema,
   isCompositeType,
-  isEnumType,
   isInputObjectType,
   isIntrospectionType,
   type OperationDefinitionNode,
@@ -142,30 +140,6 @@ function findUsage(schema: GraphQLSchema, { node: operation, fragments }: Operat
   });
   for (const definition of definitions) visit(definition, visitor);
   return used;
-}
-
-/** Returns all deprecated fields, arguments, input fields and enum values of a schema, with their reasons. */
-export function deprecatedIn(schema: GraphQLSchema): Map<string, string> {
-  const deprecated = new Map<string, string>();
-  const collect = (
-    elements: Iterable<Element & { name: string }>,
-    start: string,
-    end = '',
-  ): void => {
-    for (const { name, deprecationReason } of elements) {
-      if (deprecationReason != null) deprecated.set(start + name + end, deprecationReason);
-    }
-  };
-  for (const type of Object.values(schema.getTypeMap())) {
-    if (isEnumType(type)) collect(type.getValues(), `${type.name}.`);
-    if (!('getFields' in type) || isIntrospectionType(type)) continue;
-    const fields: (Element & { name: string; args?: readonly GraphQLArgument[] })[] = Object.values(
-      type.getFields(),
-    ).filter(({ name }) => declaredBy(type, name) === type.name);
-    collect(fields, `${type.name}.`);
-    for (const { name, args = [] } of fields) collect(args, `${type.name}.${name}(`, ':)');
-  }
-  return deprecated;
 }
 
 /**

@@ -6,7 +6,7 @@ const TOKEN = /^[\w.~+/-]+=*$/;
  * field. Returns a function that returns the last token. The token is kept only in the page's memory: browsers store the
  * contents of fields, and other scripts can read the page's storage.
  */
-export function watchToken(onChange = () => {}) {
+export function watchToken() {
   const field = document.querySelector('#token');
   let token;
   field?.addEventListener('change', () => {
@@ -14,7 +14,6 @@ export function watchToken(onChange = () => {}) {
     token = TOKEN.test(text) ? text : undefined;
     field.value = '';
     field.placeholder = token ? 'Sent from now on' : 'Not a valid token';
-    onChange();
   });
   return () => token;
 }
