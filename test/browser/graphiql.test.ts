@@ -136,6 +136,14 @@ describeInChromium((chromium) => {
     });
   });
 
+  it("opens GraphiQL with its documentation from the start page's link to the schema", async () => {
+    page = await chromium.open('/');
+    await page.getByRole('link', { name: 'GraphQL schema' }).click();
+    const docs = page.getByRole('region', { name: 'Documentation Explorer' });
+    await expectShown(docs.getByRole('link', { name: 'CancelledOrder' }));
+    await expectShown(page.locator('.graphiql-query-editor').getByText('OnePet').first());
+  });
+
   describe('GraphiQL with AUTH=jwt', () => {
     it("sends the token from the first tab, an example's tab and a new tab, and does not store it in the browser", async () => {
       const { url } = await chromium.startOther(AUTH_BY_SECRET);

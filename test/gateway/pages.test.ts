@@ -206,6 +206,21 @@ describe('the start page', () => {
     expect(html).toContain('<code>documentId</code>');
   });
 
+  it.each<[Record<string, string>, string[]]>([
+    [{}, ['/graphql?docs', '/schema.graphql', '/metrics']],
+    [{ GRAPHIQL: 'false' }, ['/schema.graphql', '/metrics']],
+    [{ INTROSPECTION: 'false', GRAPHIQL: 'true' }, ['/metrics']],
+    [{ ...AUTH_BY_SECRET, AUTH_READ: 'open' }, ['/graphql?docs', '/schema.graphql']],
+  ])(
+    "links to GraphiQL's documentation, the schema and the metrics, if a browser can open them: $0",
+    (environment, links) => {
+      const shown = urlsIn(home(environment), '/').filter((url) =>
+        /^\/(?:graphql\?docs|schema|metrics)/.test(url),
+      );
+      expect(shown).toEqual(links);
+    },
+  );
+
   it.each([
     [{}, true],
     [AUTH_BY_SECRET, false],

@@ -37,10 +37,29 @@ ${renderCode('Response from the sample store', result)}
 </div>
 <p class="actions">${linkToGraphiql(query, config)}</p>`;
 
-const renderSchemaLinks = ({ graphiql }: Config): string =>
-  `<li><a href="/schema.graphql">The schema as text</a> <span>All types and fields, for code generators${
-    graphiql ? ', and for people <a href="/graphql?docs">in GraphiQL</a>' : ''
-  }.</span></li>`;
+/** Renders the entry of a page; without `url`, only its name. */
+const renderWay = (name: string, text: string, url?: string): string =>
+  `<li>${url ? `<a href="${url}">${name}</a>` : `<b>${name}</b>`} <span>${text}</span></li>`;
+
+/** Renders the links to the schema, in GraphiQL's documentation and as text; empty if the gateway hides the schema. */
+function renderSchemaLinks({ introspection, graphiql }: Config): string {
+  if (!introspection) return '';
+  const [url, text] = graphiql
+    ? [
+        '/graphql?docs',
+        'All types and fields, in GraphiQL. Also available <a href="/schema.graphql">as text</a>, for code generators.',
+      ]
+    : ['/schema.graphql', 'All types and fields, for code generators.'];
+  return renderWay('GraphQL schema', text, url);
+}
+
+/** Renders the link to the metrics; only their name if a browser, which sends no token, can't read them. */
+const renderMetricsLink = ({ auth }: Config): string =>
+  renderWay(
+    'Metrics',
+    `For Prometheus${auth ? ', with a token: <code>/metrics</code>' : ''}. A dashboard for Grafana comes with the gateway’s source code, in <code>deploy/grafana</code>.`,
+    auth ? undefined : '/metrics',
+  );
 
 /**
  * Renders the start page: the endpoint, a query and a mutation with their results, the latest changes, and links to the
@@ -73,10 +92,10 @@ ${renderLiveView(site)}
 <h2 id="ways">Where to go from here</h2>
 <ul class="ways">
 ${linksOf(site)
-  .map(({ url, name, text }) => `<li><a href="${url}">${name}</a> <span>${text}</span></li>`)
+  .map(({ url, name, text }) => renderWay(name, text, url))
   .join('\n')}
-${config.introspection ? renderSchemaLinks(config) : ''}
-<li><a href="/metrics">Metrics</a> <span>For Prometheus; <code>deploy/grafana</code> in the source code has a dashboard.</span></li>
+${renderSchemaLinks(config)}
+${renderMetricsLink(config)}
 </ul>
 </section>`,
   });
