@@ -74,19 +74,38 @@ function createAdmit(
 }
 
 /**
+ * Reads the parts of a response. If one can't be read, the connection is closed, so that the response cannot look
+ * complete. @fastify/compress would log the error without its request, and Fastify might add an error response.
+ */
+async function* readParts(
+  parts: AsyncIterable<string>,
+  { log, id }: FastifyRequest<Validated>,
+  { raw }: FastifyReply,
+): AsyncGenerator<string> {
+  try {
+    yield* parts;
+  } catch (error) {
+    log.error({ err: error, requestId: id }, 'A response was aborted.');
+    raw.destroy();
+  }
+}
+
+/**
  * Sends a result as text, because Fastify's serializer can't write an int64, and PostgreSQL has already written a list.
  * A stream is read only as fast as the client reads, and not at all for HEAD, for which Fastify would read all of it.
  */
 function send(
   { json, next }: RestResult,
-  { method, headers }: FastifyRequest<Validated>,
+  request: FastifyRequest<Validated>,
   reply: FastifyReply,
   hasTag = false,
 ): FastifyReply {
+  const { method, headers } = request;
   if (next) reply.header('Link', `${String(reply.getHeader('Link'))}, <${next}>; rel="next"`);
   reply.type(JSON_TYPE);
   if (typeof json !== 'string') {
-    return reply.send(Readable.from(method === 'HEAD' ? [] : json, { objectMode: false }));
+    const parts = method === 'HEAD' ? [] : readParts(json, request, reply);
+    return reply.send(Readable.from(parts, { objectMode: false }));
   }
   if (!hasTag) return reply.send(json);
   // @fastify/etag would also tag errors, and knows no `*` and no lists in If-None-Match.
