@@ -276,8 +276,10 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     },
   );
 
-  it('exposes metrics', async () => {
-    expect(await page('/metrics')).toContain('database_up 1');
+  it('exposes metrics, those of a connection pool only on PostgreSQL', async () => {
+    const metrics = await page('/metrics');
+    expect(metrics).toContain('database_up 1');
+    expect(metrics.includes('database_pool_max')).toBe(kind === 'PostgreSQL');
   });
 
   it('filters live and older changes alike by a day, and by a related row, which may be missing', async () => {
