@@ -66,10 +66,10 @@ function authorizationOf(params: InitParams | undefined): string | undefined {
  */
 async function admit(
   { context, log }: EndpointOptions,
-  { request: { id, headers }, socket }: Connection,
+  { request: { id, raw }, socket }: Connection,
 ): Promise<boolean> {
   try {
-    const { subject, scopes } = await context.authenticate(headers);
+    const { subject, scopes } = await context.authenticate(raw.headers);
     if (subject === undefined && scopes !== 'all' && scopes.size === 0) throw new Unauthenticated();
     return true;
   } catch (error) {
@@ -142,7 +142,7 @@ function createProtocol(options: EndpointOptions): Server<Connection> {
   return makeServer<InitParams, Connection>({
     onConnect: async ({ connectionParams, extra }) => {
       const authorization = authorizationOf(connectionParams);
-      if (authorization !== undefined) extra.request.headers.authorization = authorization;
+      if (authorization !== undefined) extra.request.raw.headers.authorization = authorization;
       extra.isAdmitted = await admit(options, extra);
       return extra.isAdmitted;
     },

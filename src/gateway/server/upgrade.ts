@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws';
 
 import type { Config } from '../config/config.ts';
-import { GatewayError } from '../contract/gateway-error.ts';
+import { codeOf, GatewayError } from '../contract/gateway-error.ts';
 import { GRAPHQL_PATH } from '../graphql/endpoint.ts';
 import { isFromAllowedOrigin } from '../http/request.ts';
 import { isResponding, type Turns } from './connections.ts';
@@ -105,8 +105,10 @@ export async function acceptWebSockets(
   const { maxBodyBytes: maxPayload } = config.limits;
   await app.register(websocket, {
     options: { server: selectWebSockets(app.server, turns), maxPayload },
-    // If a client violates the protocol or its connection breaks, ws closes the socket.
-    errorHandler: () => {},
+    errorHandler: (error) => {
+      // An error with a code is that of a client or its connection: ws has closed the socket.
+      if (codeOf(error) === '') app.log.error({ err: error }, 'A WebSocket could not be served.');
+    },
   });
   app.addHook('preValidation', (request, _reply, done) => {
     if (request.ws) requireAllowed(request, config);
