@@ -115,7 +115,7 @@ describe('Server-Sent Events', () => {
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
     expect(await response.text()).toMatch(
-      new RegExp(`^:\n\nevent: next\ndata: .*"code":"${code}".*\n\nevent: complete\ndata:\n\n$`),
+      new RegExp(`^event: next\ndata: .*"code":"${code}".*\n\nevent: complete\ndata:\n\n$`),
     );
   });
 

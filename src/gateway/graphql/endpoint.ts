@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream';
 
-import { mapAsyncIterator } from '@graphql-tools/utils';
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 import type { ExecutionResult } from 'graphql';
 
@@ -9,7 +8,7 @@ import { GatewayError } from '../contract/gateway-error.ts';
 import { preferredType } from '../http/request.ts';
 import type { Log } from '../telemetry/log.ts';
 import { toClientResult, toExecutionError } from './client-errors.ts';
-import { EVENT_HEADERS, EVENT_STREAM, writeEvents } from './event-stream.ts';
+import { EVENT_HEADERS, EVENT_STREAM, writeEvent, writeEvents } from './event-stream.ts';
 import { stringifyResult } from './json-text.ts';
 import {
   type DocumentParams,
@@ -39,10 +38,6 @@ const acceptsEvents = ({ headers, method }: FastifyRequest): boolean =>
   headers.accept?.toLowerCase().includes(EVENT_STREAM) === true &&
   preferredType(headers, [EVENT_STREAM]) !== undefined;
 
-async function* single(result: ExecutionResult): AsyncGenerator<ExecutionResult> {
-  yield result;
-}
-
 /** Prepares the response with the result of an operation, and returns its text. */
 function writeResult(
   result: ExecutionResult,
@@ -66,11 +61,12 @@ function writeResults(
 ): string | Promise<Readable> {
   if (!isStream(results) && !request.sendsEvents) return writeResult(results, request, reply, log);
   const { requestLog } = request;
-  const iterator = isStream(results) ? results[Symbol.asyncIterator]() : single(results);
   const toBody = (result: ExecutionResult): ExecutionResult =>
     toClientResult(result, { isJson: false, log, requestLog }).body;
   void reply.headers(EVENT_HEADERS);
-  return writeEvents(mapAsyncIterator(iterator, toBody));
+  return isStream(results)
+    ? writeEvents(results[Symbol.asyncIterator](), toBody)
+    : writeEvent(toBody(results));
 }
 
 /** Prepares the response with an error that prevents an operation, and returns its text or stream. */

@@ -30,6 +30,10 @@ const toEvent = perObject((result: EventResult) => {
   return `${id === undefined ? '' : `id: ${id}\n`}event: next\ndata: ${stringifyResult(result)}\n\n`;
 });
 
+/** Returns the whole response for an operation with one result, which needs neither a queue nor heartbeats. */
+export const writeEvent = (result: ExecutionResult): string =>
+  `${toEvent(result)}event: complete\ndata:\n\n`;
+
 /** What graphql-sse requires of a request. The operation has already run. */
 const REQUEST = {
   method: 'POST',
@@ -47,25 +51,32 @@ const REQUEST = {
  * graphql-sse 2.6 queues whatever a source yields, and has no event ids. So it gets each result only once the one before
  * has been read, as a placeholder whose event is replaced. Destroying the returned stream ends the results.
  */
-export async function writeEvents(results: AsyncIterator<EventResult>): Promise<Readable> {
-  let event = '';
-  let read: Promise<void> | undefined;
-  let hasRead: (() => void) | undefined;
-  const placeholders = mapAsyncIterator(results, async (result) => {
-    await read;
-    read = new Promise((resolve) => {
-      hasRead = resolve;
-    });
-    event = toEvent(result);
+export async function writeEvents(
+  results: AsyncIterator<ExecutionResult>,
+  toBody: (result: ExecutionResult) => EventResult,
+): Promise<Readable> {
+  let unread: string | undefined;
+  let onRead = (): void => {};
+  const replace = (result: ExecutionResult): ExecutionResult => {
+    unread = toEvent(toBody(result));
     return {};
-  });
+  };
+  const placeholders = mapAsyncIterator(results, (result) =>
+    unread === undefined
+      ? replace(result)
+      : new Promise<void>((resolve) => {
+          onRead = resolve;
+        }).then(() => replace(result)),
+  );
   // Without a token, the other mode, "single connection", can't be reached.
   const handle = createHandler({ authenticate: () => null, onSubscribe: () => placeholders });
   const [body] = await handle(REQUEST);
   if (typeof body === 'string' || !body) throw new Error('graphql-sse has rejected a request.');
   const events = mapAsyncIterator(body, (text) => {
     if (!text.startsWith('event: next\n')) return text;
-    hasRead?.();
+    const event = unread;
+    unread = undefined;
+    onRead();
     return event;
   });
   return Readable.from(events);
