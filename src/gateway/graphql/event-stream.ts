@@ -56,7 +56,7 @@ export async function writeEvents(
   toBody: (result: ExecutionResult) => EventResult,
 ): Promise<Readable> {
   let unread: string | undefined;
-  let onRead = (): void => {};
+  let onRead: (() => void) | undefined;
   const replace = (result: ExecutionResult): ExecutionResult => {
     unread = toEvent(toBody(result));
     return {};
@@ -76,7 +76,7 @@ export async function writeEvents(
     if (!text.startsWith('event: next\n')) return text;
     const event = unread;
     unread = undefined;
-    onRead();
+    onRead?.();
     return event;
   });
   return Readable.from(events);

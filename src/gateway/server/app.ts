@@ -27,7 +27,7 @@ import { createRejectData, type RejectData, sendError, toResponseError } from '.
 import { collectPaths } from './known-paths.ts';
 import { findRejection, MAX_HEADERS, requestIdOf, toRoutedUrl } from './requests.ts';
 import type { ShutdownState } from './shutdown.ts';
-import { acceptWebSockets, isWebSocket } from './upgrade.ts';
+import { acceptWebSockets, isWebSocket, requireWebSocket } from './upgrade.ts';
 
 const TIMEOUT_CHECK_MS = 1000;
 // Load balancers commonly keep idle connections for a minute, and must be the ones to close them. Otherwise, they may
@@ -134,7 +134,11 @@ export async function createApp({ config, log, metrics, shutdown, routes }: AppO
   await acceptWebSockets(app, turns, config);
   beginRequests(app, { turns, shutdown, log, metrics, findPath });
   await allowOrigins(app, config);
-  app.addHook('onRequest', ({ raw }, _reply, done) => done(findRejection(raw, config)));
+  app.addHook('onRequest', (request, _reply, done) => {
+    const rejection = findRejection(request.raw, config);
+    if (!rejection && request.ws) requireWebSocket(request, config);
+    done(rejection);
+  });
   limitUnsent(app, sockets, config.limits.maxUnsentBytes);
   await compressResponses(app);
 

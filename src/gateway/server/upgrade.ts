@@ -27,7 +27,7 @@ export const isWebSocket = ({ method, httpVersion, headers }: IncomingMessage): 
   method === 'GET' && httpVersion === '1.1' && headers.upgrade?.toLowerCase() === 'websocket';
 
 /** Checks that a request may open a WebSocket. @throws GatewayError */
-function requireAllowed({ headers, routeOptions }: FastifyRequest, config: Config): void {
+export function requireWebSocket({ headers, routeOptions }: FastifyRequest, config: Config): void {
   if (routeOptions.url !== GRAPHQL_PATH) throw new GatewayError('NOT_FOUND');
   const { origin, 'sec-websocket-protocol': protocols = '' } = headers;
   if (
@@ -96,7 +96,7 @@ function selectWebSockets(server: Server, turns: Turns): Server {
   return selected as Server;
 }
 
-/** Lets routes with a `wsHandler` accept WebSockets. */
+/** Lets routes with a `wsHandler` accept WebSockets; other routes must reject them. */
 export async function acceptWebSockets(
   app: FastifyInstance,
   turns: Turns,
@@ -109,9 +109,5 @@ export async function acceptWebSockets(
       // An error with a code is that of a client or its connection: ws has closed the socket.
       if (codeOf(error) === '') app.log.error({ err: error }, 'A WebSocket could not be served.');
     },
-  });
-  app.addHook('preValidation', (request, _reply, done) => {
-    if (request.ws) requireAllowed(request, config);
-    done();
   });
 }
