@@ -3,11 +3,13 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openDatabase } from '../../../src/gateway/database/open-database.ts';
+import { pathOf } from '../../../src/gateway/rest/rest-operation.ts';
 import { petStore } from '../../../src/store/index.ts';
 import { MIGRATIONS } from '../../../src/store/migrations.ts';
+import { BROWSER, resolveFrom } from '../../support/browsing.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
-import { parseMetrics } from '../../support/metrics.ts';
+import { readMetrics, type Sample } from '../../support/metrics.ts';
 import { readDeployed, readPanelQueries, readPanels, readRules } from '../../support/prometheus.ts';
 
 const rules = readRules();
@@ -46,53 +48,49 @@ async function findNames(): Promise<Set<string>> {
 const routeSelectors = (exprs: readonly string[]): string[] =>
   exprs.flatMap((expr) => Array.from(expr.matchAll(/\broute[=!]~"(.*?)"/g), ([all]) => all));
 
-/** The paths of the store's routes: those whose requests say how the store is used. */
-const STORE = [
-  '/graphql',
-  '/nowhere',
-  ...petStore.rest.operations.map(({ migration }) => migration.request),
-];
-const OTHERS = [
-  '/',
-  '/guide',
-  '/guide/api',
-  '/docs',
-  '/docs/moving',
-  '/assets/page.css',
-  '/favicon.ico',
-  '/health',
-  '/metrics',
-  '/openapi.json',
-  '/ready',
-  '/schema.graphql',
-];
-
-/** Returns the values of the label `route` after requests for these paths. */
-async function routesOf(paths: readonly string[]): Promise<string[]> {
-  const own = await startGateway();
-  for (const path of paths) await (await own.rest(path)).arrayBuffer();
-  const samples = parseMetrics(await (await own.rest('/metrics')).text());
-  await own.close();
-  return [
-    ...new Set(
-      samples.flatMap(({ name, labels }) =>
-        name === 'http_request_duration_seconds_count' ? (labels['route'] ?? []) : [],
-      ),
-    ),
-  ];
+/** Opens a start page and every page and file below the gateway that it leads to. Returns the paths. */
+async function openAll(own: Gateway, ...start: string[]): Promise<Set<string>> {
+  // This set grows during the iteration.
+  const paths = new Set(start);
+  for (const path of paths) {
+    const response = await own.rest(path, { headers: BROWSER });
+    const text = await response.text();
+    if (!response.headers.get('content-type')?.startsWith('text/html')) continue;
+    for (const [, link = ''] of text.matchAll(/ (?:href|src)="([^"#?]+)/g)) {
+      const found = resolveFrom(path, link);
+      if (found.startsWith('/')) paths.add(found);
+    }
+  }
+  return paths;
 }
 
+const isPoll = ({ labels }: Sample): boolean => labels['route'] === '/metrics';
+
 describe('the routes in the panels and alerts', () => {
-  it('are /graphql, the routes of the store, and unknown paths', async () => {
+  it('are /graphql, the REST routes and unknown paths, of all that a gateway serves', async () => {
     const exprs = [...readPanelQueries(), ...rules].map(({ expr }) => expr);
     const selectors = new Set(routeSelectors(exprs));
     expect(selectors.size).toBe(1);
     const [, pattern = ''] = /^route!~"(.*)"$/.exec([...selectors].join('')) ?? [];
     const isSelected = (route: string): boolean => !new RegExp(`^(${pattern})$`).test(route);
-    const routes = await routesOf(STORE);
-    expect(routes).toHaveLength(STORE.length);
-    expect(routes.filter((route) => !isSelected(route))).toEqual([]);
-    expect((await routesOf(OTHERS)).filter(isSelected)).toEqual([]);
+
+    const own = await startGateway();
+    const opened = await openAll(own, '/', '/health', '/ready', '/nowhere', '/favicon.ico');
+    const counts = async () =>
+      (await readMetrics(own)).filter(({ name }) => name === 'http_request_duration_seconds_count');
+    // Each request is counted once, but only after its response is complete.
+    await expect
+      .poll(async () =>
+        (await counts()).reduce((sum, one) => sum + (isPoll(one) ? 0 : one.value), 0),
+      )
+      .toBe(opened.size - 1);
+    const routes = new Set((await counts()).map(({ labels }) => labels['route'] ?? ''));
+    await own.close();
+
+    const pages = ['/', '/assets', '/docs/moving', '/guide/api', '/metrics', '/schema.graphql'];
+    expect([...routes]).toEqual(expect.arrayContaining(pages));
+    const counted = ['/graphql', 'other', ...petStore.rest.operations.map(pathOf)];
+    expect([...routes].filter(isSelected).toSorted()).toEqual(counted.toSorted());
     expect(isSelected('/books/{bookId}')).toBe(true);
   });
 });
