@@ -174,9 +174,10 @@ describeInChromium((chromium) => {
   it('GraphiQL marks no errors and offers no documentation if INTROSPECTION=false', async () => {
     const { url } = await chromium.startOther({ GRAPHIQL: 'true', INTROSPECTION: 'false' });
     page = await chromium.openEmpty(url);
-    await page.goto(`${url}/graphql`);
+    await page.goto(`${url}/graphql?docs`);
     await page.getByText('OnePet').first().waitFor();
     expect(await page.getByRole('button', { name: /documentation/i }).count()).toBe(0);
+    expect(await page.getByRole('region', { name: /documentation/i }).count()).toBe(0);
     expect(await execute(page)).toContain('"Biscuit"');
     expect(await page.locator('.squiggly-error').count()).toBe(0);
   });

@@ -403,6 +403,12 @@ describe('the metrics of a gateway', () => {
     await own.close();
   });
 
+  it('count the time in which the event loop was active and idle', async () => {
+    const loop = await valuesOf('nodejs_eventloop_time_seconds_total', 'state');
+    expect(loop).toEqual({ active: expect.any(Number), idle: expect.any(Number) });
+    expect(loop['active']).toBeGreaterThan(0);
+  });
+
   it('count the active requests, and the requests whose clients disconnected', async () => {
     await expectValues({ '': 1 }, 'http_active_requests');
     const { port } = new URL(gateway.url);
