@@ -113,7 +113,7 @@ ${library ? `<script src="${library}"></script>` : ''}
 ${scripts.map((url) => `<script type="module" src="${url}"></script>`).join('\n')}
 </body>
 </html>
-`.replaceAll(/(?<= (?:href|src|data-path)=")\//g, root),
+`.replaceAll(/(?<= (?:href|src)=")\//g, root),
 });
 
 interface HtmlPage {
@@ -125,13 +125,11 @@ interface HtmlPage {
   readonly main: string;
   readonly styles?: readonly string[];
   readonly scripts?: readonly string[];
-  /** Additional content of the header. */
-  readonly menu?: string;
 }
 
 export const renderPage = (
   site: Site,
-  { root, path, title, main, styles = [], scripts = [], menu }: HtmlPage,
+  { root, path, title, main, styles = [], scripts = [] }: HtmlPage,
 ): Asset =>
   renderHtml(site, {
     ...(root && { root }),
@@ -140,7 +138,7 @@ export const renderPage = (
     styles: ['/assets/page.css', ...styles],
     scripts: ['/assets/page.js', ...scripts],
     body: `<a class="skip" href="#main">Skip to the content</a>
-${renderHeader(site, path, menu)}
+${renderHeader(site, path)}
 <main id="main">
 ${main}
 </main>`,
