@@ -348,7 +348,7 @@ const LISTS: Fault[] = [
   },
   {
     name: 'two lists in an operation return the rows of one filter',
-    file: 'src/gateway/tables/loaders.ts',
+    file: 'src/gateway/tables/list-loaders.ts',
     text: 'sharedOf(source)(JSON.stringify([args]), recipient, (recipients)',
     replacement: 'sharedOf(source)(JSON.stringify([]), recipient, (recipients)',
     test: ['test/store/statements.test.ts', 'return their own rows if their arguments differ'],

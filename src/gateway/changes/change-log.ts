@@ -6,8 +6,8 @@ import { parse } from '../contract/parse.ts';
 import type { Database } from '../database/database.ts';
 import { ID } from '../kinds/numbers.ts';
 import { decodeCursor, RowEdge } from '../tables/cursor.ts';
+import { pagesOf } from '../tables/list-loaders.ts';
 import type { Listing } from '../tables/listing.ts';
-import { pagesOf } from '../tables/loaders.ts';
 import type { RecordedRow } from '../tables/stored-table.ts';
 import { columnsOf } from '../tables/table.ts';
 

@@ -2,8 +2,8 @@ import type { OutputRef } from '@pothos/core';
 import pLimit from 'p-limit';
 
 import type { CallContext } from '../context.ts';
+import type { ListRequest, Pages } from '../tables/list-loaders.ts';
 import type { ListArguments } from '../tables/listing.ts';
-import type { ListRequest, Pages } from '../tables/loaders.ts';
 import { ALL_ROWS } from '../tables/pages.ts';
 import type { Repository } from '../tables/repository.ts';
 import { DEFAULT_PAGE } from '../tables/window.ts';

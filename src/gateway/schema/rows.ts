@@ -1,6 +1,7 @@
 import type { CallContext } from '../context.ts';
 import { parseId } from '../contract/parse.ts';
-import type { ListSource, RowLoader } from '../tables/loaders.ts';
+import type { ListSource } from '../tables/list-loaders.ts';
+import type { RowLoader } from '../tables/loaders.ts';
 import type { Table } from '../tables/table.ts';
 
 /** The row whose id is in an argument of the field. */

@@ -3,13 +3,19 @@ import { z } from 'zod';
 
 import { parse } from '../contract/parse.ts';
 import type { RangeType } from '../kinds/kind.ts';
-import type { IdBounds } from './listing.ts';
 import type { RecordedCondition, Related } from './recorded.ts';
 import type { Field } from './stored-table.ts';
 import type { Words } from './words.ts';
 
 /** The cost of a condition that may scan many rows to find a few. */
 export const SEARCH_COST = '300';
+
+/**
+ * Takes a column of another table that equals the rows' id, and returns the cursors' conditions on that column; empty
+ * unless rows are sorted by id. PostgreSQL does not infer `book_id > 5` from `books.id > 5` and `book_id = books.id`.
+ * Without these conditions, a merge join would read the other table from its start.
+ */
+export type IdBounds = (column: Sql) => Sql[];
 
 /** A condition and its value. */
 export interface Given {

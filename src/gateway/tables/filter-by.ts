@@ -4,8 +4,13 @@ import { z } from 'zod';
 import { ID } from '../kinds/numbers.ts';
 import { TEXT } from '../kinds/text.ts';
 import { DATE_TIME } from '../kinds/times.ts';
-import { type Condition, missingIndex, type Requirement, SEARCH_COST } from './conditions.ts';
-import type { IdBounds } from './listing.ts';
+import {
+  type Condition,
+  type IdBounds,
+  missingIndex,
+  type Requirement,
+  SEARCH_COST,
+} from './conditions.ts';
 import { recordedAmong, recordedOf, type Related } from './recorded.ts';
 import { type Field, toValue } from './stored-table.ts';
 

@@ -1,7 +1,13 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag';
 
 import type { Kind } from '../kinds/kind.ts';
-import { type Conditions, type Given, missingIndex, readConditions } from './conditions.ts';
+import {
+  type Conditions,
+  type Given,
+  type IdBounds,
+  missingIndex,
+  readConditions,
+} from './conditions.ts';
 import type { ListSorts } from './sorts.ts';
 import type { StoredTable } from './stored-table.ts';
 import type { Table } from './table.ts';
@@ -32,13 +38,6 @@ export interface SortKey {
   readonly kind: Kind;
   readonly isNullable: boolean;
 }
-
-/**
- * Takes a column of another table that equals the rows' id, and returns the cursors' conditions on that column; empty
- * unless rows are sorted by id. PostgreSQL does not infer `book_id > 5` from `books.id > 5` and `book_id = books.id`.
- * Without these conditions, a merge join would read the other table from its start.
- */
-export type IdBounds = (column: Sql) => Sql[];
 
 interface Filter {
   readonly where: (idBounds: IdBounds) => Sql[];

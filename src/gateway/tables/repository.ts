@@ -20,8 +20,9 @@ import {
   toKnown,
 } from './inputs.ts';
 import { createCreateMany, createUpdateMany, insertRows } from './lines.ts';
+import { type Pages, pagesOf } from './list-loaders.ts';
 import { createListing, type Listing, requireIndexes } from './listing.ts';
-import { byId, type Pages, pagesOf, required, type RowLoader } from './loaders.ts';
+import { byId, required, type RowLoader } from './loaders.ts';
 import type { RecordedCondition } from './recorded.ts';
 import { createSorts, type ListSorts, type Sorts } from './sorts.ts';
 import type { StoredTable } from './stored-table.ts';

@@ -3,8 +3,9 @@ import sql, { raw, type Sql } from 'sql-template-tag';
 import { InputError, InvalidInput } from '../contract/gateway-error.ts';
 import { MAX_LIST_SIZE } from '../contract/parse.ts';
 import type { Load, Planning } from '../database/session.ts';
+import type { IdBounds } from './conditions.ts';
 import { cursorSql, decodeCursor } from './cursor.ts';
-import type { IdBounds, ListArguments, Listing, PageArguments } from './listing.ts';
+import type { ListArguments, Listing, PageArguments } from './listing.ts';
 
 /** The page size without `first` or `last`. */
 export const DEFAULT_PAGE = 20;
