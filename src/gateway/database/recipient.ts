@@ -6,12 +6,18 @@ export interface Recipient {
   readonly destroyed: boolean;
 }
 
+/** Several recipients of one result: destroyed once all of them are. */
 export class Recipients implements Recipient {
-  readonly #all: Recipient[] = [];
+  #all: Recipient[] = [];
 
   add(recipient: Recipient): void {
     // A request may load many rows in one batch, but counts as one recipient.
     if (this.#all.at(-1) !== recipient) this.#all.push(recipient);
+  }
+
+  /** Removes all recipients, because they need nothing more. */
+  clear(): void {
+    this.#all = [];
   }
 
   get destroyed(): boolean {

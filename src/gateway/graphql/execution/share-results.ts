@@ -2,7 +2,7 @@ import type { ExecutionResult } from 'graphql';
 import { LRUCache } from 'lru-cache';
 
 import type { Change } from '../../changes/change-log.ts';
-import { type Recipient, Recipients } from '../../database/recipient.ts';
+import { Recipients } from '../../database/recipient.ts';
 import { perObject } from '../../tables/per-object.ts';
 import { createFairQueue } from '../fair-queue.ts';
 import type { Stream } from '../streams.ts';
@@ -29,6 +29,12 @@ interface ResultRequest {
   readonly stream: Stream;
 }
 
+/** A result that is being computed, and the streams that wait for it. */
+interface Pending {
+  readonly result: Promise<ExecutionResult>;
+  readonly streams: Recipients;
+}
+
 /**
  * Executes an operation once per change for all streams that request it with the same variables, because the result is
  * the same for every caller. Callers take turns. Costly results have their own queue, so cheap results do not wait for
@@ -44,40 +50,28 @@ export function shareResults(
   // The queues are unlimited, because each stream has at most one result in them.
   const cheap = createFairQueue({ concurrency: MAX_EXECUTIONS, restFactor: 0 });
   const costly = createFairQueue({ concurrency: 1 });
-  // The results in progress, with the streams that wait for them.
-  const pending = new Map<string, { result: Promise<ExecutionResult>; streams: Recipients }>();
+  const pending = new Map<string, Pending>();
   const recent = new LRUCache<string, Promise<ExecutionResult>>({ max: MAX_RECENT });
 
-  const make = async (
-    key: string,
-    call: Call,
-    { root, stream }: ResultRequest,
-    streams: Recipients,
-  ): Promise<ExecutionResult> => {
+  const start = (key: string, call: Call, { root, stream }: ResultRequest): Pending => {
+    const streams = new Recipients();
+    streams.add(stream);
     const enqueue = call.estimate.cost > MAX_CHEAP ? costly : cheap;
-    let isMade = false;
-    const recipient: Recipient = {
-      // `isMade` is also true once the result has timed out.
-      get destroyed() {
-        return isMade || streams.destroyed;
-      },
+    const context = { ...call.context, recipient: streams };
+    const result = enqueue(stream.callerKey, () =>
+      streams.destroyed ? {} : execute({ ...call, root, context }),
+    );
+    const own = { result, streams };
+    pending.set(key, own);
+    const end = (): void => {
+      // An abandoned result may have been replaced.
+      if (pending.get(key) === own) pending.delete(key);
+      if (!streams.destroyed) recent.set(key, result);
+      // Statements may still run if the result has timed out.
+      streams.clear();
     };
-    // Waits until `pending` contains the result.
-    await Promise.resolve();
-    try {
-      return await enqueue(stream.callerKey, () =>
-        streams.destroyed
-          ? {}
-          : execute({ ...call, root, context: { ...call.context, recipient } }),
-      );
-    } finally {
-      isMade = true;
-      const own = pending.get(key);
-      if (own?.streams === streams) {
-        pending.delete(key);
-        if (!streams.destroyed) recent.set(key, own.result);
-      }
-    }
+    result.then(end, end);
+    return own;
   };
 
   return (call, request) => {
@@ -86,15 +80,8 @@ export function shareResults(
     const made = recent.get(key);
     if (made) return made;
     const known = pending.get(key);
-    // An execution returns no result if all of its streams have ended.
-    if (known && !known.streams.destroyed) {
-      known.streams.add(stream);
-      return known.result;
-    }
-    const streams = new Recipients();
-    streams.add(stream);
-    const result = make(key, call, request, streams);
-    pending.set(key, { result, streams });
-    return result;
+    if (!known || known.streams.destroyed) return start(key, call, request).result;
+    known.streams.add(stream);
+    return known.result;
   };
 }
