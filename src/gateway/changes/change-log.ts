@@ -96,9 +96,9 @@ const listingOf = ({ condition }: Known): Listing<Change> => ({
     const { types } = parse(ChangeFilter, filter, 'filter');
     return {
       where: () => (types == null ? [condition] : [raw(isIn('type', types)), condition]),
+      planning: types == null ? 'once' : 'each',
       // An index finds the changes of a single type.
-      isSearch: types != null && types.length > 1,
-      isSkewed: types != null,
+      load: types != null && types.length > 1 ? 'heavy' : 'light',
     };
   },
 });

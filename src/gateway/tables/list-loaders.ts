@@ -76,7 +76,7 @@ export interface ListSource {
   /** The column that references the parent; undefined for the list of all rows. */
   readonly parent?: string;
   /** @throws InvalidInput, InvalidId, InvalidCursor */
-  toWindow(args: object): Window;
+  readonly toWindow: (args: object) => Window;
 }
 
 export interface Pages<Row> {

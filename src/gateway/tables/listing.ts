@@ -1,5 +1,6 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag';
 
+import type { Load, Planning } from '../database/session.ts';
 import type { Kind } from '../kinds/kind.ts';
 import {
   type Conditions,
@@ -39,12 +40,12 @@ export interface SortKey {
   readonly isNullable: boolean;
 }
 
-interface Filter {
+export interface Filter {
   readonly where: (idBounds: IdBounds) => Sql[];
-  /** Whether a page with this filter may scan many rows to find a few. */
-  readonly isSearch: boolean;
-  /** Whether the best plan depends on the values in this filter. */
-  readonly isSkewed: boolean;
+  /** `each` if the best plan depends on the values in this filter. */
+  readonly planning: Planning;
+  /** `heavy` if a page with this filter may scan many rows to find a few. */
+  readonly load: Load;
 }
 
 /**
@@ -121,8 +122,8 @@ export function createListing<Row>(
       const given = read(filter);
       return {
         where: (idBounds) => toWhere(table.id.column, given, idBounds),
-        isSearch: given.some((one) => one.isSearch),
-        isSkewed: given.some((one) => one.isSkewed),
+        planning: given.some(({ isSkewed }) => isSkewed) ? 'each' : 'once',
+        load: given.some(({ isSearch }) => isSearch) ? 'heavy' : 'light',
       };
     },
   };

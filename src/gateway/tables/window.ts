@@ -5,7 +5,7 @@ import { MAX_LIST_SIZE } from '../contract/parse.ts';
 import type { Load, Planning } from '../database/session.ts';
 import type { IdBounds } from './conditions.ts';
 import { cursorSql, decodeCursor } from './cursor.ts';
-import type { ListArguments, Listing, PageArguments } from './listing.ts';
+import type { Filter, ListArguments, Listing, PageArguments } from './listing.ts';
 
 /** The page size without `first` or `last`. */
 export const DEFAULT_PAGE = 20;
@@ -18,8 +18,9 @@ export interface Window {
   /** The conditions of the filter, which select the rows to count. */
   readonly filters: readonly Sql[];
   /**
-   * The conditions of the cursors and the filter, which select the rows of the page. The cursors come first: if the
-   * filter contains a range of the sort key, PostgreSQL 18 starts reading the index at the first condition.
+   * The conditions of the cursors and the filter, which select the rows of the page. They contain the same objects as
+   * `filters`, unless the filter needs the cursors too. The cursors come first: if the filter contains a range of the
+   * sort key, PostgreSQL 18 starts reading the index at the first condition.
    */
   readonly conditions: readonly Sql[];
   readonly hasAfter: boolean;
@@ -33,18 +34,17 @@ export interface Window {
   readonly load: Load;
 }
 
-const sizeOf = ({ first, last }: PageArguments): number => first ?? last ?? DEFAULT_PAGE;
-
 /** @throws InvalidInput if the arguments contain both `first` and `last`, or an invalid size */
-function requirePageSize(args: PageArguments): void {
-  if (args.first != null && args.last != null) {
+function pageSizeOf({ first, last }: PageArguments): number {
+  if (first != null && last != null) {
     throw new InvalidInput([{ path: ['last'], message: 'cannot be combined with first.' }]);
   }
-  const name = args.last == null ? 'first' : 'last';
-  const size = sizeOf(args);
+  const size = first ?? last ?? DEFAULT_PAGE;
   if (size < 0 || size > MAX_LIST_SIZE) {
-    throw new InvalidInput([{ path: [name], message: `must be between 0 and ${MAX_LIST_SIZE}.` }]);
+    const path = [last == null ? 'first' : 'last'];
+    throw new InvalidInput([{ path, message: `must be between 0 and ${MAX_LIST_SIZE}.` }]);
   }
+  return size;
 }
 
 /** Creates the order of a list, as SQL. */
@@ -62,37 +62,29 @@ function createOrder<Row>(listing: Listing<Row>, field: string) {
   };
 }
 
-/** Returns the order of a list, and the reverse order. */
-const directionsOf = (
-  { ascending, descending }: ReturnType<typeof createOrder>,
-  { orderBy }: ListArguments,
-): [Sql, Sql] =>
-  orderBy?.direction === 'DESC' ? [descending, ascending] : [ascending, descending];
-
-/** @throws InvalidCursor */
-function boundsOf<Row>(
+/** Reads the cursors. Returns the function that compares a position of rows with them. */
+function readCursors<Row>(
   listing: Listing<Row>,
   field: string,
-  position: Sql,
   args: ListArguments,
-): Sql[] {
+): (position: Sql) => Sql[] {
   const isDescending = args.orderBy?.direction === 'DESC';
-  const bounds = [];
-  for (const end of ['after', 'before'] as const) {
+  const bounds = (['after', 'before'] as const).flatMap((end) => {
     const cursor = args[end];
-    if (cursor == null) continue;
+    if (cursor == null) return [];
     const bound = decodeCursor(listing, field, cursor);
     if (!bound) {
       const message = 'is not a cursor for this sort order.';
       throw new InputError('INVALID_CURSOR', [{ path: [end], message }]);
     }
     const isLater = (end === 'after') !== isDescending;
-    bounds.push(sql`${position} ${raw(isLater ? '>' : '<')} ${bound.position}`);
-  }
-  return bounds;
+    return sql`${raw(isLater ? '>' : '<')} ${bound.position}`;
+  });
+  return (position) => bounds.map((bound) => sql`${position} ${bound}`);
 }
 
 const noBounds: IdBounds = () => [];
+const EVERYTHING: Filter = { where: () => [], planning: 'once', load: 'light' };
 
 /**
  * Creates the function that converts a list's arguments to a window. The function throws InvalidInput, InvalidId or
@@ -103,35 +95,34 @@ export function createToWindow<Row>(listing: Listing<Row>): (args: ListArguments
     Object.keys(listing.keys).map((field) => [field, createOrder(listing, field)]),
   );
   return (args) => {
-    requirePageSize(args);
-    const { filter } = args;
+    const size = pageSizeOf(args);
     const field = args.orderBy?.field ?? listing.defaultField;
     const order = orderOf.get(field);
     if (!order) throw new Error(`A list of ${listing.table.name} cannot be sorted by ${field}.`);
-    const [forwards, reverse] = directionsOf(order, args);
+    const { where, planning, load } = args.filter ? listing.read(args.filter) : EVERYTHING;
+    const compare = readCursors(listing, field, args);
+    const { ascending, descending, position, cursor } = order;
+    const isDescending = args.orderBy?.direction === 'DESC';
     const backwards = args.last != null;
-    const wanted = filter ? listing.read(filter) : undefined;
-    const where = (idBounds: IdBounds): Sql[] => wanted?.where(idBounds) ?? [];
-    const bounds = boundsOf(listing, field, order.position, args);
-    const idBounds: IdBounds =
-      listing.keys[field] === null
-        ? (column) => boundsOf(listing, field, sql`(${column})`, args)
-        : noBounds;
+    const hasAfter = args.after != null;
+    const hasBefore = args.before != null;
+    const isBoundById = listing.keys[field] === null && (hasAfter || hasBefore);
+    const filters = where(noBounds);
     return {
-      size: sizeOf(args),
+      size,
       backwards,
-      // This is a getter, because few lists are counted.
-      get filters() {
-        return where(noBounds);
-      },
-      conditions: [...bounds, ...where(idBounds)],
-      hasAfter: args.after != null,
-      hasBefore: args.before != null,
-      order: forwards,
-      readingOrder: backwards ? reverse : forwards,
-      cursor: order.cursor,
-      planning: wanted?.isSkewed ? 'each' : 'once',
-      load: wanted?.isSearch ? 'heavy' : 'light',
+      filters,
+      conditions: [
+        ...compare(position),
+        ...(isBoundById ? where((column) => compare(sql`(${column})`)) : filters),
+      ],
+      hasAfter,
+      hasBefore,
+      order: isDescending ? descending : ascending,
+      readingOrder: isDescending === backwards ? ascending : descending,
+      cursor,
+      planning,
+      load,
     };
   };
 }
