@@ -400,10 +400,9 @@ const STATEMENT: Fault[] = [
   },
   {
     name: 'a page has the size of another page',
-    file: 'src/gateway/graphql/statement/slots.ts',
-    text: `
-    window?.size,`,
-    replacement: '',
+    file: 'src/gateway/graphql/statement/read-arguments.ts',
+    text: 'keys.push(size, ',
+    replacement: 'keys.push(',
     test: ['test/store/executor.test.ts', 'uses the variables'],
   },
   {
@@ -422,9 +421,9 @@ const STATEMENT: Fault[] = [
   },
   {
     name: 'the last page has no end cursor',
-    file: 'src/gateway/graphql/statement/page-sql.ts',
-    text: 'const last = `least(total, ${size})`;',
-    replacement: 'const last = `${size}`;',
+    file: 'src/gateway/graphql/statement/write-tree.ts',
+    text: "'1' : `least(total, ${size})`",
+    replacement: "'1' : `${size}`",
     test: ['test/store/both/order.test.ts', 'is returned as null: infinity'],
   },
 ];

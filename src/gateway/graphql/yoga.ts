@@ -168,7 +168,7 @@ function createRun(schema: GraphQLSchema, plugins: Plugins, documents: Documents
  * executed before is neither parsed nor validated again.
  *
  * Resolvers use neither Pothos' `t.relation` nor `prismaField`: plugin-prisma provides only the types. Rows are read
- * through the loaders of tables/loaders.ts, so that requests share statements.
+ * through the loaders of tables/, so that requests share statements.
  * @throws ConfigError if the manifest of trusted documents can't be used
  */
 export function createExecutor(options: GraphqlOptions, plugins: Plugins = []): Executor {

@@ -34,7 +34,7 @@ const createPage =
   <Row>({ source, loadPage, loadCount }: Pages<Row>) => ({
     extensions: {
       directives: { cost: { weight: '20' }, listSize: PAGE_SIZE },
-      sql: { kind: 'page', source } satisfies FieldSql,
+      sql: { kind: 'list', source } satisfies FieldSql,
       checkArguments: (args: object) => void source.toWindow(args),
     },
     resolve: async (root: Root, args: ListArguments, context: CallContext) => {
@@ -92,7 +92,7 @@ export function defineLists<Types extends StoreTypes>(
   builder.globalConnectionField('totalCount', (t) =>
     t.int({
       description: 'The number of items in the whole list, counted only if this field is selected.',
-      extensions: { directives: { cost: { weight: '200' } }, readsEveryRow: true },
+      extensions: { directives: { cost: { weight: '200' } }, listPart: { kind: 'count' } },
       resolve: ({ totalCount }) => totalCount(),
     }),
   );

@@ -73,8 +73,6 @@ declare module 'graphql' {
       readonly cost?: Cost;
       readonly listSize?: ListSize;
     };
-    /** Whether the field reads every row of its list. */
-    readonly readsEveryRow?: boolean;
   }
 
   interface GraphQLArgumentExtensions {

@@ -26,6 +26,7 @@ import './scalars.ts';
 import { defineNodes } from './nodes.ts';
 import { requireOptions } from './require-options.ts';
 import { defineDeleted, defineLinesField, defineRowFields } from './row-fields.ts';
+import type { ListPart } from './rows.ts';
 import { CURSOR_BYTES, limitTexts, type Tables } from './text-sizes.ts';
 
 /** The datamodel that Pothos' generator wrote. */
@@ -40,35 +41,44 @@ interface BuilderOptions {
   readonly tables: Tables;
 }
 
-const CURSOR = { extensions: { maxBytes: CURSOR_BYTES } };
+const part = (listPart: ListPart) => ({ extensions: { listPart } });
+
+const cursor = (listPart: ListPart) => ({ extensions: { listPart, maxBytes: CURSOR_BYTES } });
 
 const RELAY = {
   edgesFieldOptions: {
+    ...part({ kind: 'items' }),
     nullable: false,
     description: 'The items, each with its cursor.',
   },
-  nodeFieldOptions: { nullable: false, description: 'The item.' },
-  nodesOnConnection: { description: 'The items.' },
+  nodeFieldOptions: { ...part({ kind: 'object' }), nullable: false, description: 'The item.' },
+  nodesOnConnection: { ...part({ kind: 'items' }), description: 'The items.' },
   cursorFieldOptions: {
-    ...CURSOR,
+    ...cursor({ kind: 'cursor' }),
     description: 'The position of the item in the list, to pass as `after` or `before`.',
   },
   pageInfoFieldOptions: {
     description: 'Whether the list has more items, and the cursors to fetch them.',
-    extensions: { directives: { cost: { weight: '20' } } },
+    extensions: { directives: { cost: { weight: '20' } }, listPart: { kind: 'object' } },
   },
   pageInfoTypeOptions: {
     description:
       'Whether the list has items before and after this page, and the cursors to fetch them.',
   },
-  hasNextPageFieldOptions: { description: 'Whether the list has items after this page.' },
-  hasPreviousPageFieldOptions: { description: 'Whether the list has items before this page.' },
+  hasNextPageFieldOptions: {
+    ...part({ kind: 'hasMore', isAfter: true }),
+    description: 'Whether the list has items after this page.',
+  },
+  hasPreviousPageFieldOptions: {
+    ...part({ kind: 'hasMore', isAfter: false }),
+    description: 'Whether the list has items before this page.',
+  },
   startCursorFieldOptions: {
-    ...CURSOR,
+    ...cursor({ kind: 'endCursor', isLast: false }),
     description: 'The cursor of the first item, or null if the page is empty.',
   },
   endCursorFieldOptions: {
-    ...CURSOR,
+    ...cursor({ kind: 'endCursor', isLast: true }),
     description: 'The cursor of the last item, or null if the page is empty.',
   },
   firstArgOptions: {

@@ -4,11 +4,14 @@ import type { ListSource } from '../tables/list-loaders.ts';
 import type { RowLoader } from '../tables/loaders.ts';
 import type { Table } from '../tables/table.ts';
 
+type Arguments = Readonly<Record<string, unknown>>;
+
 /** The row whose id is in an argument of the field. */
 export interface RowByArgument {
   readonly kind: 'row';
   readonly table: Table<never>;
-  readonly argument: string;
+  /** @throws InvalidId */
+  readonly toId: (args: Arguments) => bigint;
 }
 
 /** The row whose id is in a field of the parent row. */
@@ -25,8 +28,9 @@ export interface RelatedRow {
   readonly otherwise?: string;
 }
 
-export interface ListPage {
-  readonly kind: 'page';
+/** A page of a list. */
+export interface ListOfRows {
+  readonly kind: 'list';
   readonly source: ListSource;
 }
 
@@ -37,15 +41,35 @@ export interface ListPage {
 export type FieldSql =
   | RowByArgument
   | RelatedRow
-  | ListPage
+  | ListOfRows
   // A field whose resolver converts a column. In compiled statements, PostgreSQL writes the value.
   | { readonly kind: 'column'; readonly field: string }
   // The global id of the row (schema/nodes.ts).
   | { readonly kind: 'nodeId' };
 
+/** A value of a connection, an edge or `pageInfo`. */
+export type ListValue =
+  // The cursor of an item.
+  | { readonly kind: 'cursor' }
+  // The number of all rows.
+  | { readonly kind: 'count' }
+  // Whether there are items after the page, or before it.
+  | { readonly kind: 'hasMore'; readonly isAfter: boolean }
+  // The cursor of the first or the last item; null if the page is empty.
+  | { readonly kind: 'endCursor'; readonly isLast: boolean };
+
+/** What a field of a connection, an edge or `pageInfo` is. */
+export type ListPart =
+  | ListValue
+  // The array of items.
+  | { readonly kind: 'items' }
+  // An object whose fields are parts of the list too, or the item.
+  | { readonly kind: 'object' };
+
 declare module 'graphql' {
   interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs> {
     readonly sql?: FieldSql;
+    readonly listPart?: ListPart;
     /**
      * Checks arguments before the operation is executed.
      * @throws InvalidInput, InvalidId, InvalidCursor
@@ -57,16 +81,12 @@ declare module 'graphql' {
 }
 
 /** Resolves a field to the row whose id is given in an argument. */
-export function rowByArgument<Row, const Argument extends string>(
-  { table, load }: RowLoader<Row>,
-  argument: Argument,
-) {
-  const sql: FieldSql = { kind: 'row', table, argument };
-  const idOf = (args: Record<Argument, string>): bigint => parseId(args[argument], argument);
+export function rowByArgument<Row>({ table, load }: RowLoader<Row>, argument: string) {
+  const toId = (args: Arguments): bigint => parseId(String(args[argument]), argument);
+  const sql: FieldSql = { kind: 'row', table, toId };
   return {
-    extensions: { sql, checkArguments: (args: Record<Argument, string>) => void idOf(args) },
-    resolve: (_root: object, args: Record<Argument, string>, { source }: CallContext) =>
-      load(source, idOf(args)),
+    extensions: { sql, checkArguments: (args: Arguments) => void toId(args) },
+    resolve: (_root: object, args: Arguments, { source }: CallContext) => load(source, toId(args)),
   };
 }
 

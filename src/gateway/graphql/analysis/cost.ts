@@ -19,6 +19,7 @@ import { LRUCache } from 'lru-cache';
 
 import { MAX_LIST_SIZE } from '../../contract/parse.ts';
 import type { ListSize } from '../../schema/cost-directives.ts';
+import type { FieldSql } from '../../schema/rows.ts';
 import {
   addEstimates,
   bytesOf,
@@ -36,7 +37,7 @@ import {
 import type { Operation } from './operation.ts';
 
 // Kinds of fields that need a statement to read rows.
-const READING_KINDS = new Set<string | undefined>(['row', 'related', 'page']);
+const READING_KINDS = new Set<FieldSql['kind'] | undefined>(['row', 'related', 'list']);
 // A search or a count in a root list scans the rows of all parents.
 const ROOT_SCAN_FACTOR = 10;
 // A statement that reads one row takes about as long as reading a hundred more fields of rows that are read anyway.
@@ -121,9 +122,9 @@ class Estimator {
     const cost = INTROSPECTION_COSTS.get(field);
     // The size of an introspection response is not estimated: the finished response is measured.
     if (cost !== undefined) return { cost, bytes: Number.MAX_SAFE_INTEGER, statements: 0 };
-    const { readsEveryRow, sql } = field.extensions;
+    const { listPart, sql } = field.extensions;
     const page = this.#pageOf(parent, node, field.extensions.directives?.listSize);
-    const weight = weightOf(field) * (readsEveryRow ? outer.scanFactor : 1);
+    const weight = weightOf(field) * (listPart?.kind === 'count' ? outer.scanFactor : 1);
     const rows = page === NO_PAGE ? 0 : page.size;
     const args = costOfArguments(node, field, this.#variables, this.used);
     // A list without fields for its rows is a plain list of values.

@@ -30,7 +30,7 @@ export const fragmentsOf = ({ definitions }: DocumentNode): Map<string, Fragment
  * is measured once, because nested spreads can expand into an exponential number of selections. A spread of a fragment
  * within itself counts as 0.
  */
-export function createFold(
+function createFold(
   document: DocumentNode,
   ofSelection: (selection: SelectionNode, inside: number) => number,
   combine: (total: number, next: number) => number,
@@ -53,7 +53,7 @@ export function createFold(
   return fold;
 }
 
-export const add = (total: number, next: number): number => total + next;
+const add = (total: number, next: number): number => total + next;
 
 /** Counts the nodes of a value. */
 function sizeOf(value: ValueNode): number {

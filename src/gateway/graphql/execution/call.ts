@@ -23,6 +23,8 @@ export interface Call {
   readonly estimate: Estimate;
   /** The root value of the execution: for a result of a subscription, the change. */
   readonly root?: Change;
+  /** The result of coerceVariables; set by its first call. */
+  coerced?: Record<string, unknown> | undefined;
 }
 
 /** Executes an operation. Returns a promise only if it has to wait, or if there is tracing. */

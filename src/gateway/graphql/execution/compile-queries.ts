@@ -1,4 +1,4 @@
-import { type ExecutionResult, getVariableValues, OperationTypeNode } from 'graphql';
+import { type ExecutionResult, OperationTypeNode } from 'graphql';
 
 import { isServerFault } from '../../database/database-errors.ts';
 import { RecipientGone } from '../../database/recipient.ts';
@@ -6,15 +6,11 @@ import type { DataSource } from '../../tables/loaders.ts';
 import { perObject } from '../../tables/per-object.ts';
 import type { Operation } from '../analysis/operation.ts';
 import { JsonText } from '../json-text.ts';
-import {
-  type CompiledQuery,
-  compileQuery,
-  type PreparedQuery,
-  type PreparedStatement,
-} from '../statement/compile.ts';
+import { type CompiledQuery, compileQuery, type PreparedStatement } from '../statement/compile.ts';
 import { UNSENDABLE } from '../statement/json-sql.ts';
 import { createRunStatement } from '../statement/run-statement.ts';
 import type { Call, Step } from './call.ts';
+import { coerceVariables } from './graphql-js.ts';
 
 // Compiling and planning take as long as several executions, so only repeated queries are compiled.
 const COMPILE_AT_EXECUTION = 3;
@@ -27,15 +23,11 @@ interface QueryState {
   compiled: CompiledQuery | undefined;
 }
 
-/** Returns what to run for a query; undefined if graphql-js has to execute the query. */
-function prepare(
-  { prepare: prepareFor }: CompiledQuery,
-  { schema, operation, variables }: Call,
-): PreparedQuery | undefined {
-  const { variableDefinitions = [] } = operation.node;
-  const { coerced } = getVariableValues(schema, variableDefinitions, variables, { maxErrors: 1 });
+/** Calls a compiled query; undefined if graphql-js has to execute the query. */
+function prepare(compiled: CompiledQuery, call: Call): ReturnType<CompiledQuery> {
+  const coerced = coerceVariables(call);
   try {
-    return coerced && prepareFor(coerced);
+    return coerced && compiled(coerced);
   } catch {
     // graphql-js finds the same error and reports its location.
     return undefined;
@@ -100,8 +92,8 @@ export const compileQueries =
       const state = countExecution(call);
       const prepared = state.compiled && prepare(state.compiled, call);
       if (!prepared) return next(call);
-      return prepared.statement
-        ? executeStatement(call, state, prepared)
-        : { data: new JsonText(prepared.json) };
+      return typeof prepared === 'string'
+        ? { data: new JsonText(prepared) }
+        : executeStatement(call, state, prepared);
     };
   };

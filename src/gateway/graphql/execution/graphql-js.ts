@@ -27,6 +27,15 @@ import { pathToNull, withExpected, withMissingField } from '../analysis/value-er
 import { toExecutionError, toInputError } from '../client-errors.ts';
 import type { Call, Check, Execute } from './call.ts';
 
+/** Returns the variables with the values that graphql-js would pass on; undefined if one does not fit its type. */
+export const coerceVariables = (call: Call): Call['coerced'] =>
+  (call.coerced ??= getVariableValues(
+    call.schema,
+    call.operation.node.variableDefinitions ?? [],
+    call.variables,
+    { maxErrors: 1 },
+  ).coerced);
+
 /**
  * Returns the errors of variables that do not fit their types, with the path of each value. graphql-js includes the
  * path only in its messages.
@@ -140,9 +149,7 @@ export const checkArguments =
   ({ introspection }: Pick<Config, 'introspection'>): Check =>
   (next) =>
   (call) => {
-    const { schema, operation, variables } = call;
-    const { variableDefinitions = [] } = operation.node;
-    const { coerced } = getVariableValues(schema, variableDefinitions, variables, { maxErrors: 1 });
+    const coerced = coerceVariables(call);
     const errors = coerced
       ? findArgumentErrors(call, coerced)
       : findVariableErrors(call, !introspection);

@@ -82,6 +82,7 @@ function toCall(
     variables,
     context,
     estimate: estimate(schema, operation, variables),
+    coerced: undefined,
   };
 }
 

@@ -1,14 +1,72 @@
 import { type DirectiveNode, type GraphQLSchema, Kind, visit } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import type { Sql } from 'sql-template-tag';
 
 import type { Load, Planning } from '../../database/session.ts';
 import type { DataSource } from '../../tables/loaders.ts';
-import { add, createFold } from '../analysis/document-size.ts';
 import type { Operation } from '../analysis/operation.ts';
 import { concatenate } from './json-sql.ts';
-import { readSelection, type Selection, type SlotSql } from './read-selection.ts';
-import { type PreparedSlot, prepareSlot, type SlotArguments } from './slots.ts';
+import { type Arguments, readArguments } from './read-arguments.ts';
+import { readTree } from './read-tree.ts';
+import type { Tree } from './tree.ts';
+import { writeTree } from './write-tree.ts';
+
+/**
+ * A query that is compiled to SQL: one statement, in which PostgreSQL writes all of the data as JSON.
+ *
+ *   readTree        reads what the query selects, as a tree     once; again for other values in @skip and @include
+ *   readArguments   reads the arguments of a request, as SQL    for each request
+ *   writeTree       writes the tree with the arguments as SQL   once; again for arguments that change the text
+ *
+ * Each node of the tree (tree.ts) is a value in the JSON. The schema says of what kind the node of a field is
+ * (schema/rows.ts). In a bookshop, this query
+ *
+ *     { author(id: 1) { books(first: 2) { totalCount nodes { title author { name } } } } }
+ *
+ * has this tree, shown without the objects that contain the members,
+ *
+ *     author: row of authors
+ *       books: list of books
+ *         totalCount: count
+ *         nodes: items
+ *           title: value
+ *           author: related of authors
+ *             name: value
+ *
+ * and this statement, in which rows and lists have the aliases t1 to t3:
+ *
+ *     select request.number::integer as number,
+ *       '{"author":' || coalesce(
+ *         (select '{"books":' || (
+ *             select ('{"totalCount":' || (select count(*) from books where author_id = t1.id)
+ *                 || ',"nodes":[' || coalesce(string_agg(
+ *                   ('{"title":' || to_json(t2.title)::text || ',"author":' || coalesce(jt3.json, E'\x01'))
+ *                     || ('}'), ',' order by id asc), '')) || (']}')
+ *               from (select * from books where author_id = t1.id order by id asc limit 2) t2
+ *               left join lateral (
+ *                 select '{"name":' || to_json(t3.name)::text || '}' as json
+ *                   from authors t3 where t3.id = t2.author_id) jt3 on true) || '}'
+ *           from authors t1 where t1.id = request.v1),
+ *         'null') || '}' as json,
+ *       (extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::real as ms
+ *     from unnest((select $1::bigint[])) with ordinality as request (v1, number)
+ *
+ * A row is a subquery, a related row a lateral join, and a list a subquery that aggregates the items of its page. A
+ * count is a subquery of its own. E'\x01' marks a value that can't be sent: here, an author that does not exist.
+ *
+ * Rows and lists have arguments. Ids, cursors and strings become parameters; all else, such as `first`, becomes text. Up
+ * to eight requests of a tick that differ only in parameters share a statement: `$1` contains all of their ids, and
+ * `request.v1` is the id of one request.
+ *
+ * graphql-js executes a query:
+ *
+ *   the first two times, and a hundred times after a failure   compile-queries.ts
+ *   if its data could be too large, or contains E'\x01'        compile-queries.ts
+ *   if an argument is invalid                                  compile-queries.ts
+ *   with a field that has no SQL, or with too many fields      readTree
+ *   with too many relations                                    compileTree
+ *   of single rows only, on PGlite or behind PgBouncer         compileTree
+ *   with too long a statement                                  createPrepare
+ */
 
 /** The text of a statement. Its rows have a column `json`, which contains the data of a query. */
 export interface StatementText {
@@ -28,56 +86,15 @@ export interface PreparedStatement {
   readonly values: readonly unknown[];
 }
 
-/** How to get the data of one request: by a statement, or as JSON if the data is constant. */
-export type PreparedQuery =
-  | PreparedStatement
-  | { readonly statement?: undefined; readonly json: string };
-
 /**
- * A query that is compiled to SQL. In a bookshop, this statement executes
- * `{ book(id: 1) { title author { name } } }` for up to eight requests in the same tick:
- *
- *     select request.number::integer as number,
- *       '{"book":' || coalesce(
- *         (select ('{"title":' || to_json(t1.title)::text || ',"author":' || coalesce(jt2.json, E'\x01')) || ('}')
- *           from books t1
- *           left join lateral (
- *             select '{"name":' || to_json(t2.name)::text || '}' as json
- *               from authors t2 where t2.id = t1.author_id) jt2 on true
- *           where t1.id = request.v1),
- *         'null') || '}' as json,
- *       (extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::real as ms
- *     from unnest((select $1::bigint[])) with ordinality as request (v1, number)
- *
- * `$1` contains the ids, and `request.v1` is the id of one request. E'\x01' marks a value that can't be sent.
- *
- * What is cached:
- *
- *   states (compile-queries.ts)   by operation                                    until its document is evicted
- *   prepares                      also by the variables of @skip and @include     the last 300
- *   texts                         also by the arguments that change the text      the last 2000
- *
- * graphql-js executes a query:
- *
- *   the first two times, and a hundred times after a failure   compile-queries.ts
- *   if its data could be too large, or contains E'\x01'        compile-queries.ts
- *   if an argument is invalid                                  compile-queries.ts
- *   with too many fields                                       isCompilable
- *   if a field can't be written in SQL                         readSelection
- *   with too many relations                                    compileQuery
- *   of single rows only, on PGlite or behind PgBouncer         compileQuery
- *   with too long a statement                                  createPrepare
+ * Returns the statement for coerced variables, or the data as JSON if it is constant; undefined if graphql-js has to
+ * execute the query with these variables.
+ * @throws the error of an argument that is rejected by graphql-js or by the argument's rule
  */
-export interface CompiledQuery {
-  /**
-   * Returns what to run for coerced variables; undefined if graphql-js has to execute the query with them.
-   * @throws the error of an argument that is rejected by graphql-js or by the argument's rule
-   */
-  readonly prepare: (variables: Record<string, unknown>) => PreparedQuery | undefined;
-}
+export type CompiledQuery = (
+  variables: Record<string, unknown>,
+) => PreparedStatement | string | undefined;
 
-// Larger queries would take too long to compile.
-const MAX_FIELDS = 500;
 // PostgreSQL plans all joins of a statement together. Planning a hundred relations took several seconds and 775 MB of
 // memory. PGlite, which does not cache plans, took up to 230 ms for eighteen relations.
 const MAX_RELATIONS = 10;
@@ -87,80 +104,65 @@ const MAX_PLANNED_LENGTH = 2000;
 // The limit for any other statement. To plan a statement, a PostgreSQL process needs up to a kilobyte of memory per
 // character.
 const MAX_LENGTH = 10_000;
-// Limits for the caches of all operations. There is a selection for each combination of @skip and @include, and a text
-// for each combination of page sizes, sorting and filters.
-const MAX_SELECTIONS = 300;
+// Limits for the caches of all operations. There is a tree for each combination of @skip and @include, and a text for
+// each combination of page sizes, sorting and filters.
+const MAX_TREES = 300;
 const MAX_TEXTS_LENGTH = 5_000_000;
 
+const trees = new LRUCache<string, CompiledQuery>({ max: MAX_TREES });
 const texts = new LRUCache<string, StatementText>({
   max: 2000,
   maxSize: MAX_TEXTS_LENGTH,
   sizeCalculation: ({ text }, key) => text.length + key.length,
 });
-const prepares = new LRUCache<string, CompiledQuery['prepare']>({ max: MAX_SELECTIONS });
 let compiled = 0;
 
-const ARRAY_TYPES: Readonly<Record<string, string>> = {
-  bigint: 'bigint[]',
-  string: 'text[]',
-  number: 'integer[]',
-};
-
-/** Writes the arguments of a field; `nextName` names the next parameter. */
-function writeArguments(
-  { window, filters, conditions }: SlotArguments,
-  nextName: () => string,
-): SlotSql {
-  const write = ({ strings }: Sql): string =>
-    strings.reduce((text, next) => `${text}${nextName()}${next}`);
-  return { window, filters: filters.map(write), conditions: conditions.map(write) };
-}
+const SQL_TYPES: Record<string, string> = { bigint: 'bigint', string: 'text', number: 'integer' };
 
 // The time spent in PostgreSQL, excluding the wait for a connection.
 const ELAPSED_MS = `(extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::real`;
 
-function writeStatement(selection: Selection, prepared: readonly PreparedSlot[]): StatementText {
-  const args = prepared.map((slot) => slot.args);
-  const types = prepared.flatMap(({ values }) => values.map((value) => ARRAY_TYPES[typeof value]));
+function writeStatement(tree: Tree, args: Arguments): StatementText {
+  const windows = [...args.windowOf.values()];
   const isHeavy =
-    selection.slots.some(({ counts }) => counts) ||
-    args.some(({ window }) => window?.load === 'heavy');
-  const planning = args.some(({ window }) => window?.planning === 'each') ? 'each' : 'once';
-  const hasTypes = types.length > 0 && types.every((type) => type !== undefined);
-  const isShared = hasTypes && planning === 'once';
-  let used = 0;
-  const nextName = (): string => {
-    used += 1;
-    return isShared ? `request.v${used}` : `$${used}`;
-  };
-  const slots = args.map((each) => writeArguments(each, nextName));
-  const data = concatenate(selection.write(slots));
+    tree.lists.some(({ counts }) => counts) || windows.some((window) => window.load === 'heavy');
   const load = isHeavy ? 'heavy' : 'light';
+  const planning = windows.some((window) => window.planning === 'each') ? 'each' : 'once';
+  const types = args.values.map((value) => SQL_TYPES[typeof value]);
+  const isShared = planning === 'once' && types.length > 0 && !types.includes(undefined);
+  let parameters = 0;
+  const textOf = new Map(
+    Array.from(args.conditions, (condition) => [
+      condition,
+      condition.strings.reduce((text, next) => {
+        parameters += 1;
+        return `${text}${isShared ? 'request.v' : '$'}${parameters}${next}`;
+      }),
+    ]),
+  );
+  const data = concatenate(writeTree(tree, args, textOf));
   if (!isShared) {
     return { text: `select 1 as number, ${data} as json`, planning, load, isShared };
   }
   // The arrays are in subqueries, because PostgreSQL would otherwise make a plan for each length of the arrays.
-  const arrays = types.map((type, index) => `(select $${index + 1}::${type})`).join(', ');
+  const arrays = types.map((type, index) => `(select $${index + 1}::${type}[])`).join(', ');
   const names = types.map((_type, index) => `v${index + 1}`).join(', ');
   const requests = `unnest(${arrays}) with ordinality as request (${names}, number)`;
   const text = `select request.number::integer as number, ${data} as json, ${ELAPSED_MS} as ms from ${requests}`;
   return { text, planning, load, isShared };
 }
 
-function createPrepare(selection: Selection, id: string): CompiledQuery['prepare'] {
-  if (selection.slots.length === 0) {
-    const constant = { json: selection.write([]).map(String).join('') };
-    return () => constant;
-  }
+/** Returns the function that prepares a tree for the arguments of a request; `id` identifies the tree. */
+function createPrepare(tree: Tree, id: string): CompiledQuery {
   return (variables) => {
-    const slots = selection.slots.map((slot) => prepareSlot(slot, variables));
-    const key = `${id}\n${slots.map((slot) => slot.key).join('\n\n')}`;
+    const args = readArguments(tree, variables);
+    const key = `${id}\n${args.key}`;
     const known = texts.get(key);
-    const statement = known ?? writeStatement(selection, slots);
+    const statement = known ?? writeStatement(tree, args);
     if (!known) texts.set(key, statement);
     const { text, planning } = statement;
     if (text.length > (planning === 'each' ? MAX_PLANNED_LENGTH : MAX_LENGTH)) return undefined;
-    return { statement, values: slots.flatMap(({ values }) => values) };
+    return { statement, values: args.values };
   };
 }
 
@@ -174,45 +176,35 @@ function conditionsOf({ document }: Operation): string[] {
   return [...names];
 }
 
-/** Whether an operation is small enough to compile. */
-function isCompilable({ document, node }: Operation): boolean {
-  // Fields are counted before they are collected, so the fields of a fragment count once per spread.
-  const countFields = createFold(
-    document,
-    ({ kind }, inside) => (kind === Kind.FIELD ? inside + 1 : inside),
-    add,
-  );
-  return countFields(node.selectionSet) <= MAX_FIELDS;
+const none: CompiledQuery = () => undefined;
+
+/** Compiles a tree; `id` identifies it. */
+function compileTree(tree: Tree | undefined, id: string, keepsPlans: boolean): CompiledQuery {
+  if (!tree || tree.relations > MAX_RELATIONS) return none;
+  if (tree.lists.length > 0) return createPrepare(tree, id);
+  if (tree.rows.length === 0) {
+    const json = writeTree(tree, readArguments(tree, {}), new Map()).map(String).join('');
+    return () => json;
+  }
+  // Without cached plans, a statement that reads only single rows takes longer than the loaders' lookups.
+  return keepsPlans ? createPrepare(tree, id) : none;
 }
 
-// Whether the query reads only single rows. Without cached plans, such a statement takes longer than a loader's lookup.
-const isRowsOnly = ({ slots }: Selection): boolean =>
-  slots.length > 0 && slots.every(({ sql }) => sql.kind === 'row');
-
-const none: CompiledQuery['prepare'] = () => undefined;
-
-/** Compiles a query of a valid document; undefined if graphql-js has to execute it. */
+/** Compiles a query of a valid document. */
 export function compileQuery(
   schema: GraphQLSchema,
   operation: Operation,
-  source: DataSource,
-): CompiledQuery | undefined {
-  if (!isCompilable(operation)) return undefined;
+  { db }: DataSource,
+): CompiledQuery {
   const conditions = conditionsOf(operation);
   compiled += 1;
-  const id = String(compiled);
-  const prepareFor = (variables: Record<string, unknown>): CompiledQuery['prepare'] => {
+  const id = compiled;
+  return (variables) => {
     const key = [id, ...conditions.map((name) => String(variables[name]))].join();
-    const known = prepares.get(key);
-    if (known) return known;
-    const selection = readSelection(schema, operation, variables);
-    const isWorthwhile =
-      selection &&
-      selection.relations <= MAX_RELATIONS &&
-      (source.db.keepsPlans || !isRowsOnly(selection));
-    const prepare = isWorthwhile ? createPrepare(selection, key) : none;
-    prepares.set(key, prepare);
-    return prepare;
+    const known = trees.get(key);
+    const prepare =
+      known ?? compileTree(readTree(schema, operation, variables), key, db.keepsPlans);
+    if (!known) trees.set(key, prepare);
+    return prepare(variables);
   };
-  return { prepare: (variables) => prepareFor(variables)(variables) };
 }

@@ -1,6 +1,6 @@
 import { type GraphQLNamedType, isEnumType } from 'graphql';
 
-import type { Part } from '../../kinds/kind.ts';
+import type { Kind, Part } from '../../kinds/kind.ts';
 import { kindOfScalar } from '../../kinds/kinds.ts';
 
 /**
@@ -38,34 +38,33 @@ export function concatenate(parts: readonly Part[]): string {
   return joinTerms(terms);
 }
 
-/** Writes a value of a GraphQL type as JSON; `null` if PostgreSQL cannot write the type. */
-function writeValue(type: GraphQLNamedType, column: string): readonly Part[] {
-  if (!isEnumType(type)) return kindOfScalar(type.name)?.json(column) ?? ['null'];
-  const cases = type.getValues().map(({ name, value }) => `when '${value}' then '"${name}"'`);
-  return [{ sql: `case ${column} ${cases.join(' ')} end` }];
+/** Returns SQL for JSON, and the JSON that replaces it if it is null in PostgreSQL. */
+export const orElse = (sql: string, json: string): string =>
+  `coalesce(${sql}, ${json === UNSENDABLE ? UNSENDABLE_SQL : toLiteral(json)})`;
+
+/** A value of a type in SQL. */
+export interface SqlValue {
+  readonly sql: string;
+  readonly isNullable: boolean;
+  /** How values of the type are written as JSON, and which of them are treated like null. */
+  readonly format: Pick<Kind, 'json' | 'isSendable'>;
 }
 
-/**
- * Returns SQL for JSON that may be null in PostgreSQL. Null is written as `null` if the field is nullable, otherwise as
- * UNSENDABLE.
- */
-export const orNull = (parts: readonly Part[], isNullable: boolean): string =>
-  `coalesce(${concatenate(parts)}, ${isNullable ? `'null'` : UNSENDABLE_SQL})`;
+/** Returns the format of a type's values; undefined if PostgreSQL can't write them. */
+export function formatOf(type: GraphQLNamedType): SqlValue['format'] | undefined {
+  if (!isEnumType(type)) return kindOfScalar(type.name);
+  const cases = type.getValues().map(({ name, value }) => `when '${value}' then '"${name}"'`);
+  return {
+    json: (column) => [{ sql: `case ${column} ${cases.join(' ')} end` }],
+    isSendable: (column) => `${column} is not null`,
+  };
+}
 
-/** Whether PostgreSQL can write values of a type. */
-export const isWritable = (type: GraphQLNamedType): boolean =>
-  isEnumType(type) || kindOfScalar(type.name) !== undefined;
-
-export function writeColumn(
-  type: GraphQLNamedType,
-  column: string,
-  isNullable: boolean,
-): readonly Part[] {
-  const json = writeValue(type, column);
-  const isSendable = kindOfScalar(type.name)?.isSendable;
-  if (!isSendable && !isEnumType(type)) return isNullable ? [{ sql: orNull(json, true) }] : json;
-  if (!isNullable) return [{ sql: orNull(json, false) }];
-  // Infinite times and days are written as null, like missing ones.
-  const isSet = isSendable?.(column) ?? `${column} is not null`;
-  return [{ sql: `case when ${isSet} then ${orNull(json, false)} else 'null' end` }];
+/** Writes a value as JSON: `null` for null if that is allowed, and UNSENDABLE for what can't be sent. */
+export function writeValue({ sql, isNullable, format }: SqlValue): readonly Part[] {
+  const { json, isSendable } = format;
+  const parts = json(sql);
+  if (!isSendable) return isNullable ? [{ sql: orElse(concatenate(parts), 'null') }] : parts;
+  const sent = orElse(concatenate(parts), UNSENDABLE);
+  return [{ sql: isNullable ? `case when ${isSendable(sql)} then ${sent} else 'null' end` : sent }];
 }

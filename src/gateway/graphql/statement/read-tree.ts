@@ -1,0 +1,203 @@
+import { collectFields, collectSubFields } from '@graphql-tools/utils';
+import {
+  type FieldNode,
+  getArgumentValues,
+  getNamedType,
+  type GraphQLField,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  isNonNullType,
+  isObjectType,
+} from 'graphql';
+
+import type { ListOfRows, ListPart, RelatedRow, RowByArgument } from '../../schema/rows.ts';
+import type { Table } from '../../tables/table.ts';
+import type { Variables } from '../analysis/field-cost.ts';
+import type { Operation } from '../analysis/operation.ts';
+import { formatOf, UNSENDABLE } from './json-sql.ts';
+import type { Aliased, JsonObject, List, Node, Related, Row, Tree, Value } from './tree.ts';
+
+// Larger queries would take too long to compile.
+const MAX_FIELDS = 500;
+
+/** Thrown for a query that can't be written in SQL. */
+class Unsupported extends Error {}
+
+const unsupported = (): never => {
+  throw new Unsupported();
+};
+
+/** A selected field, with the type and the row that have it. The first of its nodes contains the arguments. */
+interface Selected {
+  readonly type: GraphQLObjectType;
+  readonly row: Aliased | undefined;
+  readonly field: GraphQLField<unknown, unknown>;
+  readonly node: FieldNode;
+  readonly nodes: FieldNode[];
+}
+
+const argumentsOf = ({ field, node }: Selected, variables: Variables): Variables =>
+  getArgumentValues(field, node, variables);
+
+/** Reads a value, whose SQL is given for the row. */
+const readValue = ({ field: { type } }: Selected, sql: string): Value => ({
+  kind: 'value',
+  sql,
+  format: formatOf(getNamedType(type)) ?? unsupported(),
+  isNullable: !isNonNullType(type),
+});
+
+/** Returns the global id of a row, with the same text as toNodeId. */
+function nodeIdOf({ table, alias }: Aliased, type: string): string {
+  const text = `'${type}_' || ${alias}.${table.id.column}`;
+  // For letters, digits and `_`, base64 and base64url differ only in the padding.
+  return `rtrim(encode((${text})::bytea, 'base64'), '=')`;
+}
+
+const columnOf = ({ table, alias }: Aliased, field = ''): string =>
+  `${alias}.${table.columns[field] ?? unsupported()}`;
+
+/** Returns the kinds of the nodes in a list, without those inside its items. */
+const kindsIn = ({ members }: JsonObject): Node['kind'][] =>
+  members.flatMap(([, part]) => (part.kind === 'object' ? kindsIn(part) : [part.kind]));
+
+/** What collectFields and collectSubFields need besides selections. */
+type Collecting = [GraphQLSchema, Parameters<typeof collectFields>[1], Record<string, unknown>];
+
+/** Reads selections, and keeps the nodes with arguments. */
+class Reader {
+  readonly rows: Row[] = [];
+  readonly lists: List[] = [];
+  /** The number of rows, related rows and lists. */
+  aliases = 0;
+  #fields = 0;
+  readonly #collecting: Collecting;
+
+  constructor(collecting: Collecting) {
+    this.#collecting = collecting;
+  }
+
+  /** Reads the fields of a type as the members of an object. */
+  readFields(
+    type: GraphQLObjectType,
+    selections: ReadonlyMap<string, FieldNode[]>,
+    row?: Aliased,
+  ): JsonObject {
+    this.#fields += selections.size;
+    if (this.#fields > MAX_FIELDS) return unsupported();
+    const members = Array.from(selections, ([key, nodes]): [string, Node] => {
+      const [node = unsupported()] = nodes;
+      const name = node.name.value;
+      if (name === '__typename') return [key, { kind: 'constant', json: `"${type.name}"` }];
+      const field = type.getFields()[name] ?? unsupported();
+      return [key, this.#readField({ type, row, field, node, nodes })];
+    });
+    return { kind: 'object', members };
+  }
+
+  /** Reads what is selected inside a field. */
+  #readInside({ field, nodes }: Selected, row: Aliased | undefined): JsonObject {
+    const type = getNamedType(field.type);
+    if (!isObjectType(type)) return unsupported();
+    const { fields } = collectSubFields(...this.#collecting, type, nodes);
+    return this.readFields(type, fields, row);
+  }
+
+  /** Reads a field as the schema describes it. */
+  #readField(selected: Selected): Node {
+    const { row, field } = selected;
+    const { sql, listPart } = field.extensions;
+    if (listPart) return this.#readPart(listPart, selected);
+    if (sql?.kind === 'row') return this.#readRow(sql, selected);
+    if (sql?.kind === 'list') return this.#readList(sql, selected);
+    return row ? this.#readOfRow(selected, row) : unsupported();
+  }
+
+  /** Reads a value or a related row. A field that Pothos exposes is a column. */
+  #readOfRow(selected: Selected, row: Aliased): Node {
+    const { sql, pothosExposedField: exposed } = selected.field.extensions;
+    if (sql?.kind === 'related') return this.#readRelated(sql, selected, row);
+    if (sql?.kind === 'nodeId') return readValue(selected, nodeIdOf(row, selected.type.name));
+    if (sql && sql.kind !== 'column') return unsupported();
+    return readValue(selected, columnOf(row, sql ? sql.field : exposed));
+  }
+
+  #open(table: Table<never>): Aliased {
+    this.aliases += 1;
+    return { table, alias: `t${this.aliases}` };
+  }
+
+  #readRow({ table, toId }: RowByArgument, selected: Selected): Row {
+    const aliased = this.#open(table);
+    const row: Row = {
+      kind: 'row',
+      ...aliased,
+      toId: (variables) => toId(argumentsOf(selected, variables)),
+      json: this.#readInside(selected, aliased),
+    };
+    this.rows.push(row);
+    return row;
+  }
+
+  #readRelated(
+    { table, by, value, otherwise }: RelatedRow,
+    selected: Selected,
+    outer: Aliased,
+  ): Related {
+    const row = this.#open(table);
+    const json = value
+      ? { ...readValue(selected, value(row.alias, outer.alias)), isNullable: false }
+      : this.#readInside(selected, row);
+    const missing = otherwise ?? (isNonNullType(selected.field.type) ? UNSENDABLE : 'null');
+    return { kind: 'related', ...row, id: columnOf(outer, by), json, missing };
+  }
+
+  #readList({ source: { table, parent, toWindow } }: ListOfRows, selected: Selected): List {
+    const { row: outer } = selected;
+    const row = this.#open(table);
+    const json = this.#readInside(selected, row);
+    const kinds = new Set(kindsIn(json));
+    const isNumbered = kinds.has('hasMore') || kinds.has('endCursor');
+    const list: List = {
+      kind: 'list',
+      ...row,
+      ofParent: parent && outer && `${parent} = ${outer.alias}.${outer.table.id.column}`,
+      toWindow: (variables) => toWindow(argumentsOf(selected, variables)),
+      json,
+      counts: kinds.has('count'),
+      reads: isNumbered || kinds.has('items'),
+      isNumbered,
+    };
+    this.lists.push(list);
+    return list;
+  }
+
+  #readPart(part: ListPart, selected: Selected): Node {
+    if (part.kind === 'object') return this.#readInside(selected, selected.row);
+    if (part.kind !== 'items') return part;
+    return { kind: 'items', item: this.#readInside(selected, selected.row) };
+  }
+}
+
+/**
+ * Reads what a query selects. The variables must be coerced, but only those in @skip and @include matter. Returns
+ * undefined if the query can't be written in SQL.
+ */
+export function readTree(
+  schema: GraphQLSchema,
+  operation: Operation,
+  variables: Record<string, unknown>,
+): Tree | undefined {
+  const collecting: Collecting = [schema, Object.fromEntries(operation.fragments), variables];
+  const reader = new Reader(collecting);
+  try {
+    const query = schema.getQueryType() ?? unsupported();
+    const { fields } = collectFields(...collecting, query, operation.node.selectionSet);
+    const root = reader.readFields(query, fields);
+    const { rows, lists, aliases } = reader;
+    return { root, rows, lists, relations: aliases - rows.length };
+  } catch (error) {
+    if (error instanceof Unsupported) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,80 @@
+import type { ListValue } from '../../schema/rows.ts';
+import type { Table } from '../../tables/table.ts';
+import type { Window } from '../../tables/window.ts';
+import type { Variables } from '../analysis/field-cost.ts';
+import type { SqlValue } from './json-sql.ts';
+
+/** An object, with its members in the order of the document. */
+export interface JsonObject {
+  readonly kind: 'object';
+  readonly members: readonly (readonly [key: string, value: Node])[];
+}
+
+/** A value of a row: a column, or a value computed from the row and the row around it. */
+export interface Value extends SqlValue {
+  readonly kind: 'value';
+}
+
+/** A table and its alias, such as t1. */
+export interface Aliased {
+  readonly table: Table<never>;
+  readonly alias: string;
+}
+
+/** The row whose id is in an argument; null if it does not exist. */
+export interface Row extends Aliased {
+  readonly kind: 'row';
+  /** Takes coerced variables. @throws InvalidId, GraphQLError */
+  readonly toId: (variables: Variables) => bigint;
+  readonly json: JsonObject;
+}
+
+/** The row whose id is in a column of the row around it, or a value of that row. */
+export interface Related extends Aliased {
+  readonly kind: 'related';
+  readonly id: string;
+  readonly json: JsonObject | Value;
+  /** The JSON if the row does not exist. */
+  readonly missing: string;
+}
+
+/** A page of a list, what is known about the page, and the number of all rows. */
+export interface List extends Aliased {
+  readonly kind: 'list';
+  /** The condition that rows belong to the row around the list; undefined for a list of all rows. */
+  readonly ofParent: string | undefined;
+  /** Takes coerced variables. @throws InvalidInput, InvalidId, InvalidCursor, GraphQLError */
+  readonly toWindow: (variables: Variables) => Window;
+  readonly json: JsonObject;
+  /** Whether the page is read, whether its rows are numbered for `pageInfo`, and whether all rows are counted. */
+  readonly reads: boolean;
+  readonly isNumbered: boolean;
+  readonly counts: boolean;
+}
+
+/** The array of a list's items. */
+export interface Items {
+  readonly kind: 'items';
+  readonly item: JsonObject;
+}
+
+/** A value in the JSON. A constant is the same for every row: `__typename`. */
+export type Node =
+  | { readonly kind: 'constant'; readonly json: string }
+  | JsonObject
+  | Value
+  | Row
+  | Related
+  | List
+  | Items
+  | ListValue;
+
+/** What a query selects, for given values in @skip and @include. */
+export interface Tree {
+  readonly root: JsonObject;
+  /** The nodes with arguments. */
+  readonly rows: readonly Row[];
+  readonly lists: readonly List[];
+  /** The number of related rows and lists. */
+  readonly relations: number;
+}

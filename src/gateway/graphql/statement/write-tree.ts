@@ -1,0 +1,127 @@
+import type { Sql } from 'sql-template-tag';
+
+import type { Part } from '../../kinds/kind.ts';
+import type { ListValue } from '../../schema/rows.ts';
+import type { Window } from '../../tables/window.ts';
+import { concatenate, orElse, UNSENDABLE, writeValue } from './json-sql.ts';
+import type { Arguments } from './read-arguments.ts';
+import type { Aliased, Items, JsonObject, List, Node, Related, Row, Tree } from './tree.ts';
+
+/** A page whose parts are written. */
+interface Page {
+  readonly list: List;
+  readonly window: Window;
+  /** Returns the WHERE clause for the list's rows that meet conditions. */
+  readonly where: (conditions: readonly Sql[]) => string;
+}
+
+/** What a node is written with, and the row and page that it is part of. */
+interface Scope {
+  readonly args: Arguments;
+  /** The SQL of each id and condition, with the names of its parameters. */
+  readonly textOf: ReadonlyMap<Sql, string>;
+  /** The joins of the row's related rows. */
+  readonly joins: string[];
+  readonly page?: Page | undefined;
+}
+
+const ofRow = ({ args, textOf }: Scope, page?: Page): Scope => ({ args, textOf, joins: [], page });
+
+function given<Key, Value>(values: ReadonlyMap<Key, Value>, key: Key): Value {
+  const value = values.get(key);
+  if (value === undefined) throw new Error('The arguments of a field are missing.');
+  return value;
+}
+
+function writeObject({ members }: JsonObject, scope: Scope): readonly Part[] {
+  const parts: Part[] = [];
+  for (const [key, member] of members) {
+    parts.push(`${parts.length === 0 ? '{' : ','}"${key}":`, ...write(member, scope));
+  }
+  return members.length === 0 ? ['{}'] : [...parts, '}'];
+}
+
+/** Writes a node as JSON: constants, and SQL for everything else. */
+function write(node: Node, scope: Scope): readonly Part[] {
+  if (node.kind === 'constant') return [node.json];
+  if (node.kind === 'object') return writeObject(node, scope);
+  if (node.kind === 'value') return writeValue(node);
+  if (node.kind === 'row') return writeRow(node, scope);
+  if (node.kind === 'related') return writeRelated(node, scope);
+  if (node.kind === 'list') return writeList(node, scope);
+  return writePart(node, scope);
+}
+
+const fromRow = ({ table: { name, id }, alias }: Aliased, { joins }: Scope): string =>
+  `from ${name} ${alias}${joins.join('')} where ${alias}.${id.column}`;
+
+function writeRow(node: Row, scope: Scope): readonly Part[] {
+  const row = ofRow(scope);
+  const json = concatenate(write(node.json, row));
+  const id = given(scope.textOf, given(scope.args.idOf, node));
+  return [{ sql: orElse(`(select ${json} ${fromRow(node, row)} = ${id})`, 'null') }];
+}
+
+/** Joins a related row. A lateral join takes half the time of a subquery. */
+function writeRelated(node: Related, scope: Scope): readonly Part[] {
+  const row = ofRow(scope);
+  const json = concatenate(write(node.json, row));
+  const select = `select ${json} as json ${fromRow(node, row)} = ${node.id}`;
+  scope.joins.push(` left join lateral (${select}) j${node.alias} on true`);
+  return [{ sql: orElse(`j${node.alias}.json`, node.missing) }];
+}
+
+/** Writes a part of a list. All but `count` and `cursor` are aggregates, so that the page is one row. */
+function writePart(part: Items | ListValue, scope: Scope): readonly Part[] {
+  if (!scope.page) throw new Error(`The part of a list, ${part.kind}, is not inside a list.`);
+  const { list, window, where } = scope.page;
+  const { size, backwards, hasAfter, hasBefore, order } = window;
+  const cursor = ['"', { sql: orElse(window.cursor, UNSENDABLE) }, '"'];
+  if (part.kind === 'count')
+    return [{ sql: `(select count(*) from ${list.table.name}${where(window.filters)})` }];
+  if (part.kind === 'cursor') return cursor;
+  if (part.kind === 'items') {
+    const item = concatenate(writeObject(part.item, scope));
+    const shown = list.isNumbered ? ` filter (where number <= ${size})` : '';
+    const items = `string_agg(${item}, ',' order by ${order.sql})${shown}`;
+    return ['[', { sql: `coalesce(${items}, '')` }, ']'];
+  }
+  if (part.kind === 'hasMore') {
+    // A row beyond the page is read only in the reading direction.
+    const isRead = part.isAfter !== backwards;
+    const isExcluded = part.isAfter ? hasBefore : hasAfter;
+    return [{ sql: `(${isExcluded} or (${isRead} and count(*) > ${size}))::text` }];
+  }
+  const number = part.isLast === backwards ? '1' : `least(total, ${size})`;
+  const shown = `filter (where number = ${number} and number <= ${size})`;
+  return [{ sql: orElse(`max(${concatenate(cursor)}) ${shown}`, 'null') }];
+}
+
+/** Returns the rows of a page for FROM. If they are numbered, they include the row after them. */
+function selectPage({ list, window, where }: Page): string {
+  const { sql: order } = window.readingOrder;
+  const rows = (limit: number): string =>
+    `(select * from ${list.table.name}${where(window.conditions)} order by ${order} limit ${limit})`;
+  if (!list.isNumbered) return rows(window.size);
+  return `(select *, row_number() over (order by ${order}) as number, count(*) over () as total from ${rows(window.size + 1)} as page)`;
+}
+
+function writeList(list: List, scope: Scope): readonly Part[] {
+  const where = (conditions: readonly Sql[]): string => {
+    const texts = conditions.map((condition) => given(scope.textOf, condition));
+    const all = list.ofParent === undefined ? texts : [list.ofParent, ...texts];
+    return all.length > 0 ? ` where ${all.join(' and ')}` : '';
+  };
+  const page = { list, window: given(scope.args.windowOf, list), where };
+  const row = ofRow(scope, page);
+  const json = concatenate(write(list.json, row));
+  if (!list.reads) return [{ sql: `(${json})` }];
+  return [{ sql: `(select ${json} from ${selectPage(page)} ${list.alias}${row.joins.join('')})` }];
+}
+
+/** Writes a tree as JSON. `textOf` contains the SQL of each id and condition, with the names of its parameters. */
+export const writeTree = (
+  { root }: Tree,
+  args: Arguments,
+  textOf: ReadonlyMap<Sql, string>,
+): readonly Part[] => write(root, { args, textOf, joins: [] });
