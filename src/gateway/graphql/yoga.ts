@@ -15,7 +15,13 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import { operationOf } from './analysis/operation.ts';
 import { usageOf } from './analysis/usage.ts';
 import { toExecutionError } from './client-errors.ts';
-import { cacheDocument, createDocuments, createFindText, type Documents } from './documents.ts';
+import {
+  cacheDocument,
+  createDocuments,
+  createFindText,
+  createTurns,
+  type Documents,
+} from './documents.ts';
 import { type Execute, inOrder, type RequestContext, type Subscribe } from './execution/call.ts';
 import { chooseSource } from './execution/choose-source.ts';
 import { compileQueries } from './execution/compile-queries.ts';
@@ -30,7 +36,6 @@ import type { DocumentParams } from './params.ts';
 import { useDocuments } from './plugins/use-documents.ts';
 import { useExecute } from './plugins/use-execute.ts';
 import type { Streams } from './streams.ts';
-import { createTurns } from './turns.ts';
 
 export type Results = ExecutionResult | AsyncIterable<ExecutionResult>;
 

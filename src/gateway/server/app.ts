@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
 
+import compress from '@fastify/compress';
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -11,11 +13,11 @@ import Fastify, {
 import type { Config } from '../config/config.ts';
 import { GatewayError, MethodNotAllowed } from '../contract/gateway-error.ts';
 import { writeGraphqlError } from '../graphql/endpoint.ts';
+import { addToVary } from '../http/request.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { beginRequests } from './begin-requests.ts';
-import { compressResponses } from './compression.ts';
 import {
+  bytesOf,
   createTurns,
   isResponding,
   limitUnsent,
@@ -25,7 +27,7 @@ import {
 import { allowOrigins } from './cors.ts';
 import { createRejectData, type RejectData, sendError, toResponseError } from './errors.ts';
 import { collectPaths } from './known-paths.ts';
-import { findRejection, MAX_HEADERS, requestIdOf, toRoutedUrl } from './requests.ts';
+import { beginRequests, findRejection, MAX_HEADERS, requestIdOf, toRoutedUrl } from './requests.ts';
 import type { ShutdownState } from './shutdown.ts';
 import { acceptWebSockets, isWebSocket, requireWebSocket } from './upgrade.ts';
 
@@ -33,6 +35,10 @@ const TIMEOUT_CHECK_MS = 1000;
 // Load balancers commonly keep idle connections for a minute, and must be the ones to close them. Otherwise, they may
 // send a request on a connection that the gateway is closing.
 const KEEP_ALIVE_MS = 65_000;
+
+const MIN_COMPRESSED_BYTES = 1024;
+// Takes two thirds of the time of the default level, for 7% more bytes.
+const GZIP = { level: 3 };
 
 /** Whether the path of a URL is /graphql. */
 const isGraphql = (url: string): boolean => /^\/graphql\/?(?:\?|$)/.test(url);
@@ -95,6 +101,26 @@ function createFastify(config: Config, log: Log, turns: Turns, rejectData: Rejec
     connectionTimeout:
       2 * Math.max(requestTimeoutMs, responseTimeoutMs, connectTimeoutMs + statementTimeoutMs),
     http,
+  });
+}
+
+/** Compresses each response of more than a kilobyte for clients that accept it, except for event streams. */
+async function compressResponses(app: FastifyInstance): Promise<void> {
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    // The plugin adds this header only to what it compresses, but a cache must know it from the other variant, too. A 304
+    // has the headers of the 200 that it stands for (RFC 9110 §15.4.5).
+    const isVaried =
+      payload instanceof Readable ||
+      bytesOf(payload) >= MIN_COMPRESSED_BYTES ||
+      reply.statusCode === 304;
+    if (isVaried) addToVary(reply, 'accept-encoding');
+    done(null, payload);
+  });
+  await app.register(compress, {
+    encodings: ['gzip'],
+    threshold: MIN_COMPRESSED_BYTES,
+    zlibOptions: GZIP,
+    globalDecompression: false,
   });
 }
 
