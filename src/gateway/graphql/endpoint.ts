@@ -5,11 +5,11 @@ import type { ExecutionResult } from 'graphql';
 
 import type { Exchange } from '../context.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
-import { preferredType } from '../http/request.ts';
 import type { Log } from '../telemetry/log.ts';
 import { toClientResult, toExecutionError } from './client-errors.ts';
 import { EVENT_HEADERS, EVENT_STREAM, writeEvent, writeEvents } from './event-stream.ts';
 import { stringifyResult } from './json-text.ts';
+import { GRAPHQL_TYPE, GRAPHQL_TYPES, JSON_TYPE, preferredType } from './media-types.ts';
 import {
   type DocumentParams,
   paramsInBody,
@@ -21,12 +21,6 @@ import { createWebSockets } from './websockets.ts';
 import { type EndpointOptions, isStream, type Results } from './yoga.ts';
 
 export const GRAPHQL_PATH = '/graphql';
-
-const JSON_TYPE = 'application/json';
-const GRAPHQL_TYPE = 'application/graphql-response+json';
-
-/** The media types of a response. The first type is used for clients that accept any type. */
-export const GRAPHQL_TYPES = [JSON_TYPE, GRAPHQL_TYPE, EVENT_STREAM] as const;
 
 const NO_STREAM = `Subscriptions require Accept: ${EVENT_STREAM}, or a WebSocket.`;
 

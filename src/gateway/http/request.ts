@@ -1,8 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 import type { FastifyReply } from 'fastify';
-import { LRUCache } from 'lru-cache';
-import Negotiator from 'negotiator';
 
 import type { Caller } from '../auth/caller.ts';
 import type { Config } from '../config/config.ts';
@@ -26,36 +24,6 @@ declare module 'fastify' {
 
 /** The Content-Type of JSON. */
 export const JSON_TYPE = 'application/json; charset=utf-8';
-
-// Matches the parameters in an Accept header other than the weight `q`. The types to choose from have no parameters.
-const PARAMETER = /;\s*(?!q=)[\w-]+=("[^"]*"|[^,;]*)/gi;
-
-// The keys consist of the types and the header. Clients send few different headers, and parsing a header takes longer
-// than a small operation.
-const preferences = new LRUCache<string, string>({
-  max: 1000,
-  maxSize: 100_000,
-  sizeCalculation: (_type, key) => key.length,
-});
-
-/**
- * Returns the media type that the client prefers (RFC 9110 §12.5.1), the first type if it accepts anything, or
- * undefined if it accepts none of the types.
- */
-export function preferredType<Type extends string>(
-  headers: IncomingHttpHeaders,
-  types: readonly Type[],
-): Type | undefined {
-  const accept = headers.accept || '*/*';
-  const key = `${types.join()} ${accept}`;
-  let preferred = preferences.get(key);
-  if (preferred === undefined) {
-    const negotiator = new Negotiator({ headers: { accept: accept.replaceAll(PARAMETER, '') } });
-    preferred = negotiator.mediaType([...types]) ?? 'none';
-    preferences.set(key, preferred);
-  }
-  return types.find((type) => type === preferred);
-}
 
 /** Adds the name of a header, in lower case, to Vary: the response depends on it (RFC 9110 §12.5.5). */
 export function addToVary(reply: FastifyReply, name: string): void {

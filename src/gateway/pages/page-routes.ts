@@ -1,11 +1,11 @@
 import etag from '@fastify/etag';
 import helmet from '@fastify/helmet';
 import files from '@fastify/static';
-import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 
 import { GatewayError } from '../contract/gateway-error.ts';
-import { GRAPHQL_PATH, GRAPHQL_TYPES } from '../graphql/endpoint.ts';
-import { addToVary, JSON_TYPE, preferredType, rootFrom } from '../http/request.ts';
+import { GRAPHQL_PATH } from '../graphql/endpoint.ts';
+import { addToVary, JSON_TYPE, rootFrom } from '../http/request.ts';
 import { createOpenApi } from '../rest/openapi.ts';
 import { printSchema } from '../schema/print.ts';
 import { addError } from '../telemetry/request-log.ts';
@@ -18,19 +18,7 @@ import { renderMigrationGuide } from './migration-guide.ts';
 import { renderIcon, renderPage, type Site } from './page.ts';
 import { renderReference } from './reference.ts';
 
-const PAGE = 'text/html';
-
-/** Finds the requests of browsers that navigate to a page, for the routes with the constraint FOR_BROWSERS. */
-const forBrowsers: Parameters<FastifyInstance['addConstraintStrategy']>[0] = {
-  name: 'page',
-  storage: () => new Map(),
-  validate: () => true,
-  deriveConstraint: ({ headers }) =>
-    headers.accept?.includes(PAGE) && preferredType(headers, [...GRAPHQL_TYPES, PAGE]) === PAGE
-      ? 'html'
-      : undefined,
-};
-
+/** The value of the constraint `page` (server/requests.ts). */
 const FOR_BROWSERS = { page: 'html' } as const;
 
 // Allows only resources from this server and images in data URLs. Inline scripts are blocked.
@@ -164,7 +152,6 @@ const createFiles =
 export const createPageRoutes =
   (site: Site): FastifyPluginAsync =>
   async (app) => {
-    app.addConstraintStrategy(forBrowsers);
     await app.register(etag, { weak: true });
     app.addHook('onRequest', async (_request, reply) => {
       addToVary(reply, 'accept');

@@ -101,7 +101,7 @@ function send(
   hasTag = false,
 ): FastifyReply {
   const { method, headers } = request;
-  if (next) reply.header('Link', `${String(reply.getHeader('Link'))}, <${next}>; rel="next"`);
+  if (next) reply.header('Link', `<${next}>; rel="next", ${String(reply.getHeader('Link'))}`);
   reply.type(JSON_TYPE);
   if (typeof json !== 'string') {
     const parts = method === 'HEAD' ? [] : readParts(json, request, reply);

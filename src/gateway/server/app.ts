@@ -27,7 +27,14 @@ import {
 import { allowOrigins } from './cors.ts';
 import { createRejectData, type RejectData, sendError, toResponseError } from './errors.ts';
 import { collectPaths } from './known-paths.ts';
-import { beginRequests, findRejection, MAX_HEADERS, requestIdOf, toRoutedUrl } from './requests.ts';
+import {
+  beginRequests,
+  findRejection,
+  forBrowsers,
+  MAX_HEADERS,
+  requestIdOf,
+  toRoutedUrl,
+} from './requests.ts';
 import type { ShutdownState } from './shutdown.ts';
 import { acceptWebSockets, isWebSocket, requireWebSocket } from './upgrade.ts';
 
@@ -153,6 +160,7 @@ export async function createApp({ config, log, metrics, shutdown, routes }: AppO
   const app: FastifyInstance = createFastify(config, log, turns, rejectData);
   const sockets = trackConnections(app.server);
   handleOtherEvents(app, config, rejectData);
+  app.addConstraintStrategy(forBrowsers);
   const findPath = collectPaths(app);
 
   // Only POST /graphql has a body. Other requests are rejected without reading theirs.

@@ -7,6 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config/config.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
 import { GRAPHQL_PATH } from '../graphql/endpoint.ts';
+import { GRAPHQL_TYPES, preferredType } from '../graphql/media-types.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type RequestLog, runFor, watchRequest } from '../telemetry/request-log.ts';
@@ -110,6 +111,19 @@ export function findRejection(
   if (url.length <= maxUrlBytes) return undefined;
   return new GatewayError('URI_TOO_LONG', `The URL must be at most ${maxUrlBytes} bytes long.`);
 }
+
+const PAGE = 'text/html';
+
+/** Finds the requests of browsers that navigate to a page, for the routes with the constraint `page`. */
+export const forBrowsers: Parameters<FastifyInstance['addConstraintStrategy']>[0] = {
+  name: 'page',
+  storage: () => new Map(),
+  validate: () => true,
+  deriveConstraint: ({ headers }) =>
+    headers.accept?.includes(PAGE) && preferredType(headers, [...GRAPHQL_TYPES, PAGE]) === PAGE
+      ? 'html'
+      : undefined,
+};
 
 /** Returns the path template of a request. The path itself would let callers create any number of label values. */
 function routeOf({ is404, url, routeOptions }: FastifyRequest, findPath: FindPath): string {
