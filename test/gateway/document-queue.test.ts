@@ -117,11 +117,12 @@ describe('a new document', () => {
     );
     const ended = Promise.allSettled(attacks);
     await full;
-    const asked = Array.from({ length: 10 }, () => ask({ query: renew('{ __typename }') }, ann));
+    // Few, because each takes a turn of its own, and on a busy machine ten turns could take more than two seconds.
+    const asked = Array.from({ length: 3 }, () => ask({ query: renew('{ __typename }') }, ann));
     await ask({ query: cached }, ann);
     // Documents whose clients have left still wait, but take no time: on a busy machine, the turn comes within two seconds.
     ending.abort();
-    expect(await Promise.all(asked)).toEqual(Array(10).fill(200));
+    expect(await Promise.all(asked)).toEqual(Array(3).fill(200));
     await ended;
   });
 

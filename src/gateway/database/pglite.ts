@@ -56,8 +56,8 @@ export const migratePglite = (migrations: URL, pglite: PGlite, log: Log): Promis
 
 const runnerOn = (session: Pick<PGlite, 'query'>, log: Log): Runner => ({
   run: async <Row>(text: string, values: unknown[]) => {
-    const sent = session.query<Row>(text, values, { parsers: TYPE_PARSERS });
-    return (await watchStatement(log, text, sent)).rows;
+    const send = () => session.query<Row>(text, values, { parsers: TYPE_PARSERS });
+    return (await watchStatement(log, text, send)).rows;
   },
 });
 

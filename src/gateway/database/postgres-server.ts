@@ -143,12 +143,12 @@ export class PostgresServer implements TransactionRunner {
     let writes = false;
     let failure: unknown;
     try {
-      await watchStatement(this.#log, 'BEGIN', client.query('BEGIN'));
+      await watchStatement(this.#log, 'BEGIN', () => client.query('BEGIN'));
       const result = await work({
         run: (text, values, options) => this.#send(client, text, values, options),
       });
       writes = true;
-      const { command } = await watchStatement(this.#log, 'COMMIT', client.query('COMMIT'));
+      const { command } = await watchStatement(this.#log, 'COMMIT', () => client.query('COMMIT'));
       // If a statement failed, PostgreSQL responds to COMMIT with ROLLBACK, which pg does not report as an error.
       if (command !== 'COMMIT') throw new Error('The transaction was rolled back.');
       return result;
@@ -261,18 +261,19 @@ export class PostgresServer implements TransactionRunner {
     const query = { name, text, values: values.map(toParameter), types: TYPES };
     // With pg's own promise, rows are still in use when garbage is collected, and move to the heap's old generation:
     // reading large rows takes 1.5 times the CPU time.
-    const sent = new Promise<Row[]>((resolve, reject) => {
-      client.query<Row & object>(query, (error: Error | null, result) => {
-        if (!error) return resolve(result.rows);
-        if (!isPlanLost(error)) return reject(error);
-        // A migration has probably changed a table, for all connections.
-        for (const connection of this.#connections.values()) connection.forgetPlans();
-        // PostgreSQL ends the transaction, if there is one; conflicts.ts repeats it.
-        if (client.getTransactionStatus() !== 'I') return reject(error);
-        resolve(this.#send<Row>(client, text, values, { planning: 'each' }));
+    const send = () =>
+      new Promise<Row[]>((resolve, reject) => {
+        client.query<Row & object>(query, (error: Error | null, result) => {
+          if (!error) return resolve(result.rows);
+          if (!isPlanLost(error)) return reject(error);
+          // A migration has probably changed a table, for all connections.
+          for (const connection of this.#connections.values()) connection.forgetPlans();
+          // PostgreSQL ends the transaction, if there is one; conflicts.ts repeats it.
+          if (client.getTransactionStatus() !== 'I') return reject(error);
+          resolve(this.#send<Row>(client, text, values, { planning: 'each' }));
+        });
       });
-    });
-    return watchStatement(this.#log, text, sent);
+    return watchStatement(this.#log, text, send);
   }
 
   /**

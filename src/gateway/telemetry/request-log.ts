@@ -73,15 +73,15 @@ const toSource = ({ id, operationName }: RequestLog) => ({ requestId: id, operat
 // A statement that takes longer is logged.
 const SLOW_MS = 1000;
 
-/** Waits for the result of a statement. Logs a slow statement, and adds the SQL to an error, which is logged with it. */
+/** Sends a statement and waits for its result. Logs a slow statement, and adds the SQL to an error, which is logged with it. */
 export async function watchStatement<Result>(
   log: Log,
   sql: string,
-  sent: Promise<Result>,
+  send: () => Promise<Result>,
 ): Promise<Result> {
   const start = performance.now();
   try {
-    return await sent;
+    return await send();
   } catch (error) {
     throw error instanceof Error ? Object.assign(error, { sql }) : error;
   } finally {
