@@ -61,7 +61,7 @@ export function toRoutedUrl({ url = '/' }: IncomingMessage): string {
  * Ignores each header in LISTS that has more than 1,000 characters, as if the client had not sent it. A server may
  * disregard a client's preferences (RFC 9110 §12.5.1).
  */
-export function ignoreLongLists(headers: IncomingHttpHeaders): void {
+function ignoreLongLists(headers: IncomingHttpHeaders): void {
   for (const name of LISTS) {
     if ((headers[name]?.length ?? 0) > MAX_LIST_LENGTH) headers[name] = undefined;
   }
