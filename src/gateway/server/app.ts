@@ -7,6 +7,8 @@ import Fastify, {
   type FastifyInstance,
   type FastifyPluginAsync,
   type FastifyPluginCallback,
+  type FastifyReply,
+  type FastifyRequest,
   LogController,
 } from 'fastify';
 
@@ -168,10 +170,19 @@ export async function createApp({ config, log, metrics, shutdown, routes }: AppO
   await acceptWebSockets(app, turns, config);
   beginRequests(app, { turns, shutdown, log, metrics, findPath });
   await allowOrigins(app, config);
-  app.addHook('onRequest', (request, _reply, done) => {
+  const rejectUnknown = (request: FastifyRequest, reply: FastifyReply): never => {
+    const known = findPath(request.url);
+    if (!known) throw new GatewayError('NOT_FOUND');
+    void reply.headers(known.headers);
+    throw new MethodNotAllowed([...known.methods].join(', '));
+  };
+  app.addHook('onRequest', (request, reply, done) => {
     const rejection = findRejection(request.raw, config);
-    if (!rejection && request.ws) requireWebSocket(request, config);
-    done(rejection);
+    if (rejection) throw rejection;
+    if (request.ws) requireWebSocket(request, config);
+    // Before Fastify checks the body of a request that no route takes.
+    if (request.is404) rejectUnknown(request, reply);
+    done();
   });
   limitUnsent(app, sockets, config.limits.maxUnsentBytes);
   await compressResponses(app);
@@ -180,12 +191,7 @@ export async function createApp({ config, log, metrics, shutdown, routes }: AppO
     if (!isGraphql(request.url) || request.ws) return sendError(thrown, request, reply, log);
     return writeGraphqlError(toResponseError(thrown, request), request, reply, log);
   });
-  app.setNotFoundHandler((request, reply) => {
-    const known = findPath(request.url);
-    if (!known) throw new GatewayError('NOT_FOUND');
-    void reply.headers(known.headers);
-    throw new MethodNotAllowed([...known.methods].join(', '));
-  });
+  app.setNotFoundHandler(rejectUnknown);
 
   for (const each of routes) await app.register(each);
   await app.ready();
