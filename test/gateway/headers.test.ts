@@ -64,6 +64,7 @@ interface ReadHeader {
 /** Headers whose values the gateway or a library parses. */
 const READ: ReadHeader[] = [
   { name: 'Accept' },
+  { name: 'Accept', begin: 'text/html,' },
   { name: 'Accept-Encoding', target: ASSET },
   { name: 'If-None-Match', target: ASSET },
   { name: 'Host' },

@@ -33,6 +33,7 @@ import {
   beginRequests,
   findRejection,
   forBrowsers,
+  ignoreLongLists,
   MAX_HEADERS,
   requestIdOf,
   toRoutedUrl,
@@ -101,7 +102,11 @@ function createFastify(config: Config, log: Log, turns: Turns, rejectData: Rejec
     requestIdHeader: false,
     clientErrorHandler: rejectData,
     return503OnClosing: false,
-    rewriteUrl: toRoutedUrl,
+    // The first function that Fastify calls with a request: its router reads Accept, for the constraint `page`.
+    rewriteUrl: (request) => {
+      ignoreLongLists(request.headers);
+      return toRoutedUrl(request);
+    },
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: limits.maxUrlBytes },
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: KEEP_ALIVE_MS,

@@ -61,7 +61,7 @@ export function toRoutedUrl({ url = '/' }: IncomingMessage): string {
  * Ignores each header in LISTS that has more than 1,000 characters, as if the client had not sent it. A server may
  * disregard a client's preferences (RFC 9110 §12.5.1).
  */
-function ignoreLongLists(headers: IncomingHttpHeaders): void {
+export function ignoreLongLists(headers: IncomingHttpHeaders): void {
   for (const name of LISTS) {
     if ((headers[name]?.length ?? 0) > MAX_LIST_LENGTH) headers[name] = undefined;
   }
@@ -168,7 +168,6 @@ export function beginRequests(
     turns.take(req, res, id, () => {
       const requestLog: RequestLog = { id };
       request.requestLog = requestLog;
-      ignoreLongLists(req.headers);
       // When node:http (20 to 26) ignores an Upgrade, it drops the rest of the chunk that contained the request. The data
       // that follows could be the body of a dropped request, and be mistaken for a request.
       if (shutdown.hasStarted || req.headers.upgrade !== undefined) res.shouldKeepAlive = false;
