@@ -180,7 +180,7 @@ export type InTurn = <Result>(
  *
  * `run` is the rest of the request, from parsing to the result.
  */
-export function createTurns(documents: Documents): InTurn {
+export function createInTurn(documents: Documents): InTurn {
   // Promises that resolve when a slot ends, by caller and text. The caller's further requests for the same document wait
   // until the slot of the first request ends.
   const slots = new Map<string, Promise<void>>();

@@ -19,7 +19,7 @@ import {
   cacheDocument,
   createDocuments,
   createFindText,
-  createTurns,
+  createInTurn,
   type Documents,
 } from './documents.ts';
 import { type Execute, inOrder, type RequestContext, type Subscribe } from './execution/call.ts';
@@ -182,7 +182,7 @@ export function createExecutor(options: GraphqlOptions, plugins: Plugins = []): 
   for (const name of operationNamesOf(manifest)) metrics.trustName(name);
   const documents = createDocuments(config, manifest);
   const findText = createFindText(documents, manifest, config.documents);
-  const inTurn = createTurns(documents);
+  const inTurn = createInTurn(documents);
   const run = createRun(schema, [...createPlugins(options, documents), ...plugins], documents);
   return async ({ req, res, requestLog, recipient }, { caller, params, isSafe = false }) => {
     try {

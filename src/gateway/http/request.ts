@@ -23,7 +23,7 @@ declare module 'fastify' {
 }
 
 /** The Content-Type of JSON. */
-export const JSON_TYPE = 'application/json; charset=utf-8';
+export const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
 
 /** Adds the name of a header, in lower case, to Vary: the response depends on it (RFC 9110 §12.5.5). */
 export function addToVary(reply: FastifyReply, name: string): void {

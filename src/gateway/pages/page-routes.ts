@@ -5,7 +5,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 
 import { GatewayError } from '../contract/gateway-error.ts';
 import { GRAPHQL_PATH } from '../graphql/endpoint.ts';
-import { addToVary, JSON_TYPE, rootFrom } from '../http/request.ts';
+import { addToVary, JSON_CONTENT_TYPE, rootFrom } from '../http/request.ts';
 import { createOpenApi } from '../rest/openapi.ts';
 import { printSchema } from '../schema/print.ts';
 import { addError } from '../telemetry/request-log.ts';
@@ -126,7 +126,7 @@ const createFiles =
     app.get(
       '/openapi.json',
       serveAsset(async () => ({
-        type: JSON_TYPE,
+        type: JSON_CONTENT_TYPE,
         content: JSON.stringify(await createOpenApi(store, config)),
       })),
     );

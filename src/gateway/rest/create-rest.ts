@@ -15,7 +15,7 @@ import type { Config } from '../config/config.ts';
 import type { Context } from '../context.ts';
 import { GatewayError, InputError, InvalidInput } from '../contract/gateway-error.ts';
 import { parse } from '../contract/parse.ts';
-import { JSON_TYPE } from '../http/request.ts';
+import { JSON_CONTENT_TYPE } from '../http/request.ts';
 import type { RestOperation, RestResult, Store } from '../store.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { lifecycleHeaders, pathOf, urlOf } from './rest-operation.ts';
@@ -102,7 +102,7 @@ function send(
 ): FastifyReply {
   const { method, headers } = request;
   if (next) reply.header('Link', `<${next}>; rel="next", ${String(reply.getHeader('Link'))}`);
-  reply.type(JSON_TYPE);
+  reply.type(JSON_CONTENT_TYPE);
   if (typeof json !== 'string') {
     const parts = method === 'HEAD' ? [] : readParts(json, request, reply);
     return reply.send(Readable.from(parts, { objectMode: false }));

@@ -7,7 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorCode } from '../contract/error-codes.ts';
 import { codeOf, GatewayError } from '../contract/gateway-error.ts';
 import { toGatewayError } from '../database/database-errors.ts';
-import { JSON_TYPE } from '../http/request.ts';
+import { JSON_CONTENT_TYPE } from '../http/request.ts';
 import type { Log } from '../telemetry/log.ts';
 import { addError, logCause } from '../telemetry/request-log.ts';
 import type { Turns } from './connections.ts';
@@ -51,7 +51,11 @@ export function sendError(
   if (request.ws) logRejection(error, request.id, log);
   addError(request.requestLog, error);
   logCause(log, request.requestLog, error);
-  void reply.code(error.status).headers(error.headers).type(JSON_TYPE).send(JSON.stringify(error));
+  void reply
+    .code(error.status)
+    .headers(error.headers)
+    .type(JSON_CONTENT_TYPE)
+    .send(JSON.stringify(error));
 }
 
 /** Writes an error response to data for which node:http emits no `request` event. */
@@ -61,7 +65,7 @@ function writeError(error: GatewayError, socket: Duplex, requestId: string, log:
   const body = JSON.stringify(error);
   const headers = {
     ...error.headers,
-    'Content-Type': JSON_TYPE,
+    'Content-Type': JSON_CONTENT_TYPE,
     'X-Content-Type-Options': 'nosniff',
     'X-Request-Id': requestId,
     'Content-Length': Buffer.byteLength(body),

@@ -17,7 +17,7 @@ import { writeTree } from './write-tree.ts';
  *   readArguments   reads the arguments of a request, as SQL    for each request
  *   writeTree       writes the tree with the arguments as SQL   once; again for arguments that change the text
  *
- * Each node of the tree (tree.ts) is a value in the JSON. The schema says of what kind the node of a field is
+ * Each node of the tree (tree.ts) is a value in the JSON. The schema says which kind of node each field becomes
  * (schema/rows.ts). In a bookshop, this query
  *
  *     { author(id: 1) { books(first: 2) { totalCount nodes { title author { name } } } } }
