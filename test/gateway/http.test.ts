@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request as sendRequest } from 'node:http';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 
@@ -181,6 +183,38 @@ describe('a request body larger than 1 MB', () => {
     };
     const chunked = await gateway.rest('/graphql', streamed);
     await expectRejected(chunked, 413, 'PAYLOAD_TOO_LARGE');
+  });
+});
+
+describe('the connection of a rejected request', () => {
+  const json = { 'content-type': JSON_TYPE };
+  const large = ofSize(3_000_000);
+
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const send = async (path: string, options: object = {}, body = '') => {
+    const sent = sendRequest(`${gateway.url}${path}`, { agent, ...options });
+    sent.end(body);
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    await once(response.resume(), 'end');
+    return { status: response.statusCode, isReused: sent.reusedSocket };
+  };
+  afterAll(() => agent.destroy());
+
+  // A proxy that still sends the body when the connection closes reports an error of its own.
+  it.each([
+    ['body is too large', 413, { ...json, 'content-length': large.length }, large],
+    ['body is too large and chunked', 413, { ...json, 'transfer-encoding': 'chunked' }, large],
+    ['body is malformed', 400, json, '{'],
+    ['type is not accepted', 415, { 'content-type': 'text/plain' }, large],
+  ])('stays open if its %s', async (_what, status, headers, body) => {
+    const rejected = await send('/graphql', { method: 'POST', headers }, body);
+    expect(rejected).toMatchObject({ status });
+    expect(await send('/health')).toEqual({ status: 200, isReused: true });
+  });
+
+  it.each(['/unknown', '/health'])('stays open if %s takes no body', async (path) => {
+    await send(path, { method: 'POST', headers: json }, large);
+    expect(await send('/health')).toEqual({ status: 200, isReused: true });
   });
 });
 

@@ -138,6 +138,16 @@ async function compressResponses(app: FastifyInstance): Promise<void> {
   });
 }
 
+/**
+ * Keeps the connection of a request open whose body was rejected. Fastify would close it, and a proxy that still sends
+ * the body would report an error of its own. The rest of the body is discarded, for at most REQUEST_TIMEOUT_MS.
+ */
+function keepOpen({ headers, raw }: FastifyRequest, reply: FastifyReply): void {
+  if (!reply.hasHeader('connection') || headers.expect !== undefined) return;
+  void reply.removeHeader('connection');
+  reply.raw.once('finish', () => raw.resume());
+}
+
 /** Handles what node:http emits in place of a request: Expect, CONNECT, and more headers than it keeps by default. */
 function handleOtherEvents(app: FastifyInstance, config: Config, rejectData: RejectData): void {
   // node:http silently drops headers above its limit, so the limit must be one more than allowed.
@@ -193,6 +203,7 @@ export async function createApp({ config, log, metrics, shutdown, routes }: AppO
   await compressResponses(app);
 
   app.setErrorHandler((thrown, request, reply) => {
+    keepOpen(request, reply);
     if (!isGraphql(request.url) || request.ws) return sendError(thrown, request, reply, log);
     return writeGraphqlError(toResponseError(thrown, request), request, reply, log);
   });
