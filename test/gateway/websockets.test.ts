@@ -163,6 +163,7 @@ describe('a WebSocket handshake', () => {
     ],
     ['with an empty name among the protocols', { 'Sec-WebSocket-Protocol': `,${PROTOCOL}` }],
     ['with a URL in absolute form', {}, 'http://localhost/graphql?token=1'],
+    ['that accepts a page', { Accept: 'text/html' }],
     ['from an allowed origin', { Origin: SITE }],
     ['from the origin of the gateway', { Origin: 'http://localhost' }],
     [
@@ -202,6 +203,7 @@ describe('a WebSocket handshake', () => {
       { Origin: 'https://localhost', Host: 'localhost:80' },
     ],
     ['for another host', 421, { Host: 'evil.example' }],
+    ['at an unknown path, accepting a page', 404, { Accept: 'text/html' }, '/other'],
   ])(
     'is rejected %s, and gets the usual error object',
     async (_what, status, own, target = '/graphql') => {

@@ -120,7 +120,10 @@ export const forBrowsers: Parameters<FastifyInstance['addConstraintStrategy']>[0
   storage: () => new Map(),
   validate: () => true,
   deriveConstraint: ({ headers }) =>
-    headers.accept?.includes(PAGE) && preferredType(headers, [...GRAPHQL_TYPES, PAGE]) === PAGE
+    // A page can't open as a WebSocket.
+    headers.upgrade === undefined &&
+    headers.accept?.includes(PAGE) &&
+    preferredType(headers, [...GRAPHQL_TYPES, PAGE]) === PAGE
       ? 'html'
       : undefined,
 };
