@@ -1,19 +1,9 @@
 import { Gauge, Histogram, Registry } from 'prom-client';
 
-import type { Readiness, Replica } from './database.ts';
+import type { PoolUse, Readiness, Replica } from './driver.ts';
 
 // Most statements take less than a millisecond; STATEMENT_TIMEOUT_MS is ten seconds by default.
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-
-export interface PoolUse {
-  /** The maximum number of connections. */
-  readonly max: number;
-  /** Open connections, in use or idle. */
-  readonly total: number;
-  readonly idle: number;
-  /** Statements and transactions waiting for a connection. */
-  readonly waiting: number;
-}
 
 function watchPool(poolUse: () => PoolUse, registers: Registry[]): void {
   const help = {

@@ -4,64 +4,14 @@ import { codeOf } from '../contract/gateway-error.ts';
 import type { Log } from '../telemetry/log.ts';
 import { repeatAfterConflict } from './conflicts.ts';
 import { isServerFault } from './database-errors.ts';
-import { createDatabaseMetrics, type PoolUse } from './database-metrics.ts';
-import type { Notifications } from './notifications.ts';
-import {
-  createSession,
-  type Observe,
-  type Runner,
-  type Session,
-  type Statement,
-} from './session.ts';
-
-/** The state of a database that responds. */
-export interface Readiness {
-  /** Whether it accepts writes: a replica, a read-only database and one with a full disk do not. */
-  readonly writes: boolean;
-}
+import { createDatabaseMetrics } from './database-metrics.ts';
+import type { Driver, Readiness, Replica } from './driver.ts';
+import { createSession, type Observe, type Session, type Statement } from './session.ts';
 
 const DISK_FULL = '53100';
 // After a write has failed because a disk was full, how long the database counts as read-only: longer than load balancers
 // and Prometheus commonly wait between two checks.
 const FULL_DISK_MS = 60_000;
-
-export const READINESS_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "writes"`;
-
-/** Runs statements, individually or in a transaction. */
-export interface TransactionRunner extends Runner {
-  /** Runs `work` between BEGIN and COMMIT; rejects unless PostgreSQL has committed. */
-  transaction<Result>(work: (runner: Runner) => Promise<Result>): Promise<Result>;
-}
-
-/** What DATABASE_REPLICA_URL leads to: a replica, or a load balancer in front of several. */
-export interface Replica extends Runner {
-  /** Host and port. */
-  readonly name: string;
-  /** Whether it did not respond to the last check. */
-  isLost(): boolean;
-  poolUse(): PoolUse;
-  close(): Promise<void>;
-}
-
-export interface Driver {
-  readonly runner: TransactionRunner;
-  /** The kind of database and its location, without the password, for the log. */
-  readonly description: string;
-  /** Whether PostgreSQL caches the plan of a statement with `planning: 'once'`. */
-  readonly keepsPlans: boolean;
-  /** How many bytes of JSON a statement may produce for one request. */
-  readonly maxJsonBytes: number;
-  /** How many heavy statements may run at the same time, so that light statements find a free connection. */
-  readonly maxHeavy: number;
-  /** Returns how the connection pools are used, added up; the embedded database has none. */
-  readonly poolUse?: (() => PoolUse) | undefined;
-  readonly replica?: Replica | undefined;
-  /** Notifications between gateways, if the connection supports them. */
-  readonly notifications?: Notifications | undefined;
-  /** Rejects if the database does not respond; PostgreSQL has two seconds to respond. Uses no pooled connection. */
-  readonly ping: () => Promise<Readiness>;
-  readonly disconnect: () => Promise<void>;
-}
 
 /** A migrated database: embedded, or on PostgreSQL. */
 export type Database = ReturnType<typeof createDatabase>;

@@ -4,13 +4,8 @@ import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 import { TYPE_PARSERS } from '../kinds/kinds.ts';
 import type { Log } from '../telemetry/log.ts';
 import { watchStatement } from '../telemetry/request-log.ts';
-import {
-  createDatabase,
-  type Database,
-  type Driver,
-  type Readiness,
-  READINESS_SQL,
-} from './database.ts';
+import { createDatabase, type Database } from './database.ts';
+import { type Driver, type Readiness, READINESS_SQL } from './driver.ts';
 import { migrate, requireMigrated, type RunSql } from './migrations.ts';
 import { OWN_SESSION } from './session-settings.ts';
 import { onlyRow, type Runner } from './session.ts';

@@ -23,8 +23,7 @@ import {
   OutcomeUnknown,
   PoolExhausted,
 } from './database-errors.ts';
-import type { PoolUse } from './database-metrics.ts';
-import type { TransactionRunner } from './database.ts';
+import type { PoolUse, TransactionRunner } from './driver.ts';
 import { limitSilence, PooledConnection, requirePrimary } from './pooled-connection.ts';
 import { RecipientGone } from './recipient.ts';
 import { sessionSql } from './session-settings.ts';

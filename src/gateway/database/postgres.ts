@@ -4,15 +4,14 @@ import { type Config, ConfigError } from '../config/config.ts';
 import { toServerUrl } from '../config/database-url.ts';
 import type { Log } from '../telemetry/log.ts';
 import { isUnavailable, toObstacle } from './database-errors.ts';
-import type { PoolUse } from './database-metrics.ts';
+import { createDatabase, type Database } from './database.ts';
 import {
-  createDatabase,
-  type Database,
   type Driver,
+  type PoolUse,
   type Readiness,
   READINESS_SQL,
   type Replica,
-} from './database.ts';
+} from './driver.ts';
 import { migrate, MigrationError, requireMigrated, type RunSql } from './migrations.ts';
 import { createNotifications, type Notifications } from './notifications.ts';
 import { watchOutages } from './outage.ts';

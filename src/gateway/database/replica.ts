@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import { toServerUrl } from '../config/database-url.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { Replica } from './database.ts';
+import type { Replica } from './driver.ts';
 import { watchOutages } from './outage.ts';
 import { PostgresServer, READ } from './postgres-server.ts';
 import { createProbe } from './probe.ts';

@@ -34,7 +34,7 @@ import {
   weightOf,
   ZERO,
 } from './field-cost.ts';
-import type { Operation } from './operation.ts';
+import type { Estimates, Operation } from './operation.ts';
 
 // Kinds of fields that need a statement to read rows.
 const READING_KINDS = new Set<FieldSql['kind'] | undefined>(['row', 'related', 'list']);
@@ -178,16 +178,6 @@ class Estimator {
     if (Array.isArray(value)) return value.length;
     return value == null ? undefined : MAX_LIST_SIZE;
   }
-}
-
-/** How an operation's estimates are cached. */
-export interface Estimates {
-  /** Identifies the operation in the cache. */
-  readonly id: number;
-  /** The variables that the estimates depend on. */
-  readonly names: readonly string[];
-  /** The estimate, if it does not depend on variables. */
-  readonly constant?: Estimate;
 }
 
 const cached = new LRUCache<string, Estimate>({

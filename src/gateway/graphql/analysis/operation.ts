@@ -1,15 +1,41 @@
 import {
   type DocumentNode,
+  type FieldNode,
   type FragmentDefinitionNode,
   getOperationAST,
+  type GraphQLField,
   type OperationDefinitionNode,
 } from 'graphql';
 
-import type { Estimates } from './cost.ts';
 import { fragmentsOf } from './document-size.ts';
-import type { Usage } from './usage.ts';
+import type { Estimate } from './field-cost.ts';
 
 const MAX_NAME_LENGTH = 100;
+
+/** The parts of the schema that an operation uses, named by their schema coordinates. */
+export interface Usage {
+  /** Root fields (such as `Query.node`) and deprecated elements. */
+  readonly counted: Set<string>;
+  /** The deprecated fields, arguments, input fields and enum values that are used, with their reasons. */
+  readonly deprecated: Map<string, string>;
+  /** The fields in the document that have arguments, each with its definition in the schema. */
+  readonly fields: Map<FieldNode, GraphQLField<unknown, unknown>>;
+  /**
+   * Whether the operation reads data: through Query or Subscription, or by selecting other rows in a mutation's
+   * payload.
+   */
+  reads: boolean;
+}
+
+/** How an operation's estimates are cached. */
+export interface Estimates {
+  /** Identifies the operation in the cache. */
+  readonly id: number;
+  /** The variables that the estimates depend on. */
+  readonly names: readonly string[];
+  /** The estimate, if it does not depend on variables. */
+  readonly constant?: Estimate;
+}
 
 /** An operation, with the results of its analysis; cached with its document. */
 export interface Operation {

@@ -1,6 +1,5 @@
 import {
   type ASTVisitor,
-  type FieldNode,
   type FragmentDefinitionNode,
   getNamedType,
   type GraphQLCompositeType,
@@ -16,22 +15,7 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 
-import type { Operation } from './operation.ts';
-
-/** The parts of the schema that an operation uses, named by their schema coordinates. */
-export interface Usage {
-  /** Root fields (such as `Query.node`) and deprecated elements. */
-  readonly counted: Set<string>;
-  /** The deprecated fields, arguments, input fields and enum values that are used, with their reasons. */
-  readonly deprecated: Map<string, string>;
-  /** The fields in the document that have arguments, each with its definition in the schema. */
-  readonly fields: Map<FieldNode, GraphQLField<unknown, unknown>>;
-  /**
-   * Whether the operation reads data: through Query or Subscription, or by selecting other rows in a mutation's
-   * payload.
-   */
-  reads: boolean;
-}
+import type { Operation, Usage } from './operation.ts';
 
 interface Element {
   readonly deprecationReason?: string | null | undefined;
