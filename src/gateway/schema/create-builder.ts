@@ -22,11 +22,11 @@ import { defineErrors, defineLine } from './error-types.ts';
 import { defineInputTypes } from './input-types.ts';
 import { requireListSizes } from './list-sizes.ts';
 import { useMutationsPlugin } from './mutations.ts';
-import './scalars.ts';
 import { defineNodes } from './nodes.ts';
 import { requireOptions } from './require-options.ts';
 import { defineDeleted, defineLinesField, defineRowFields } from './row-fields.ts';
 import type { ListPart } from './rows.ts';
+import { replaceId } from './scalars.ts';
 import { CURSOR_BYTES, limitTexts, type Tables } from './text-sizes.ts';
 
 /** The datamodel that Pothos' generator wrote. */
@@ -201,10 +201,12 @@ export function createBuilder<Types extends StoreTypes>(options: BuilderOptions)
         throw new Error(`${missing} has no fields: the store must import its schema.ts.`);
       const errorCodes = defineErrorCodes();
       // Fields are in the order of their definition, so each type starts with its id.
-      const schema = builder.toSchema({
-        sortSchema: false,
-        directives: [...specifiedDirectives, cost, listSize],
-      });
+      const schema = replaceId(
+        builder.toSchema({
+          sortSchema: false,
+          directives: [...specifiedDirectives, cost, listSize],
+        }),
+      );
       requireOptions(schema);
       limitTexts(schema, tables);
       requireListSizes(schema);

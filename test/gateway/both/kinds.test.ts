@@ -1,5 +1,4 @@
 import {
-  GraphQLID,
   GraphQLInt,
   GraphQLString,
   GraphQLBoolean,
@@ -11,11 +10,12 @@ import { describe, expect, it } from 'vitest';
 import { concatenate } from '../../../src/gateway/graphql/statement/json-sql.ts';
 import type { Kind } from '../../../src/gateway/kinds/kind.ts';
 import { KINDS } from '../../../src/gateway/kinds/kinds.ts';
+import { ID } from '../../../src/gateway/schema/scalars.ts';
 import { describeOnGateways, gateway } from '../../support/gateway.ts';
 import { SAMPLES } from '../../support/samples.ts';
 
 const BUILT_IN: Readonly<Record<string, GraphQLScalarType>> = {
-  ID: GraphQLID,
+  ID,
   Int: GraphQLInt,
   String: GraphQLString,
   Boolean: GraphQLBoolean,
