@@ -2,7 +2,14 @@
 
 // Errors, rules for input, times as text, and the project's folder.
 export { errorOf, type GatewayError } from './contract/gateway-error.ts';
-export { argumentsOf, Id, MAX_LIST_SIZE, parseArguments, RowId } from './contract/parse.ts';
+export {
+  argumentsOf,
+  Id,
+  MAX_LIST_SIZE,
+  parseArguments,
+  parseId,
+  RowId,
+} from './contract/parse.ts';
 export { isInfinite, timeAsText } from './kinds/times.ts';
 export { ROOT } from './config/root.ts';
 
@@ -30,4 +37,4 @@ export type { Resource, RestOperation, Store } from './store.ts';
 export { createBuilder } from './schema/create-builder.ts';
 export { listOf } from './schema/cost-directives.ts';
 export { IDEMPOTENCY_KEY } from './schema/mutations.ts';
-export { relatedRow, relatedValue } from './schema/rows.ts';
+export { aggregate, derivedValue, relatedRow, relatedValue } from './schema/rows.ts';

@@ -56,6 +56,8 @@ describe('the cost of an operation', () => {
     ],
     ['{ categories(first: 3) { nodes { description } } }', 1, LIST + 3 * (ROW + 1 + 8)],
     ['{ category(id: 1) { pets(first: 0) { totalCount } } }', 2, 1 + LIST + COUNT],
+    ['{ category(id: 1) { petCount } }', 1, 1 + COUNT],
+    ['{ categories(first: 3) { nodes { petCount } } }', 1, LIST + 3 * (ROW + 1 + COUNT)],
     [
       '{ inventory(first: 0, filter: { status: [SOLD] }) { nodes { id: petId } } }',
       1,

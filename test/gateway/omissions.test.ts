@@ -86,7 +86,7 @@ function createStore(parts: Parts) {
 const changes = { only: 'that match', changes: true };
 const cannotCheck =
   'The filter wanted of things must not set `changes`: it cannot be checked for recorded rows.';
-const noPlugin = 'has the option validate, but the builder uses no plugin that reads it.';
+const noPlugin = "has the option validate, which no plugin in the builder's `plugins` reads.";
 const plugin = { validate: true };
 
 describe('a store does not start, and says why', () => {

@@ -47,6 +47,21 @@ const createPage =
     },
   });
 
+// A count reads every row it counts.
+const COUNT_COST = { weight: '200' };
+
+const createCount = <Row, Parent extends object>(
+  { source, loadCount }: Pages<Row>,
+  parentOf: (parent: Parent) => bigint,
+) => ({
+  extensions: {
+    directives: { cost: COUNT_COST },
+    sql: { kind: 'count', source } satisfies FieldSql,
+  },
+  resolve: (parent: Parent, _args: object, context: CallContext): Promise<number> =>
+    loadCount(context.source, { parent: parentOf(parent), args: undefined }, requestOf(context)),
+});
+
 /** Resolves a field to a page of all rows. */
 export const rootPage = createPage(() => ALL_ROWS);
 
@@ -84,19 +99,22 @@ function defineSorts<Types extends StoreTypes>(builder: Builder<Types>) {
     });
 }
 
+function defineTotalCount<Types extends StoreTypes>(builder: Builder<Types>): void {
+  builder.globalConnectionField('totalCount', (t) =>
+    t.int({
+      description: 'The number of items in the whole list, counted only if this field is selected.',
+      extensions: { directives: { cost: COUNT_COST }, listPart: { kind: 'count' } },
+      resolve: ({ totalCount }) => totalCount(),
+    }),
+  );
+}
+
 /** Defines the fields that all lists share, and returns a function that defines the lists of a type. */
 export function defineLists<Types extends StoreTypes>(
   builder: Builder<Types>,
   { filterOf }: ReturnType<typeof defineInputTypes>,
 ) {
-  builder.globalConnectionField('totalCount', (t) =>
-    t.int({
-      description: 'The number of items in the whole list, counted only if this field is selected.',
-      extensions: { directives: { cost: { weight: '200' } }, listPart: { kind: 'count' } },
-      resolve: ({ totalCount }) => totalCount(),
-    }),
-  );
-
+  defineTotalCount(builder);
   const sortOf = defineSorts(builder);
 
   /** Defines the list types of a table, and returns the options of its list fields. */
@@ -139,6 +157,15 @@ export function defineLists<Types extends StoreTypes>(
         const page = createPage((parent: Parent) => id.of(parent))(pagesBy(field));
         return [{ type, args, description: text, ...page }, connection] as const;
       },
+      /** Returns the options of an Int field with the number of rows that refer to the parent row. */
+      countBy: <Parent extends object>(
+        { id }: Repository<Parent>,
+        field: keyof Row & string,
+        text: string,
+      ) => ({
+        description: text,
+        ...createCount(pagesBy(field), (parent: Parent) => id.of(parent)),
+      }),
     };
   };
 }

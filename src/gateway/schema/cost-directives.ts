@@ -18,7 +18,7 @@ export const cost = new GraphQLDirective({
     '',
     '- a field: its weight, or 1 without this directive',
     '- an item of a list: 1',
-    '- a field that reads from the database: 100 more; the weights of `node`, `nodes`, `changes` and `totalCount` include this',
+    '- a field that reads from the database: 100 more, unless its weight is 100 or more, which includes this',
     '- an argument: its weight, multiplied by the number of values if it is a list',
     '- an input field: its weight, or 5 times its weight for a string without three consecutive letters or digits',
     '- a string in the `input` of a mutation that is searched or sorted by: 1 for each byte of UTF-8 above 64',

@@ -1,4 +1,4 @@
-import SchemaBuilder, { type OutputRef } from '@pothos/core';
+import SchemaBuilder, { type OutputRef, type SchemaTypes } from '@pothos/core';
 import ErrorsPlugin from '@pothos/plugin-errors';
 import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin from '@pothos/plugin-relay';
@@ -10,6 +10,7 @@ import {
   InvalidInput,
   Unauthenticated,
 } from '../contract/gateway-error.ts';
+import { toInvalidInput } from '../contract/parse.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { KINDS } from '../kinds/kinds.ts';
 import type { Store } from '../store.ts';
@@ -39,7 +40,23 @@ interface BuilderOptions {
   readonly datamodel: Datamodel;
   /** The models, as described by prisma/tables.js. */
   readonly tables: Tables;
+  /** Further plugins of Pothos, by their names, each with the options of fields and types that it reads. */
+  readonly plugins?: Plugins;
+  /** The builder's options for these plugins. */
+  readonly settings?: object;
 }
+
+type Plugins = Readonly<
+  Partial<Record<keyof PothosSchemaTypes.Plugins<SchemaTypes>, readonly string[]>>
+>;
+
+// The options of @pothos/plugin-validation: what it rejects is returned as InvalidInput.
+const VALIDATION = { validation: { validationError: toInvalidInput } };
+
+const namesOf = (plugins: Plugins) =>
+  // The type's keys are all known plugins.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  Object.keys(plugins) as (keyof Plugins)[];
 
 const part = (listPart: ListPart) => ({ extensions: { listPart } });
 
@@ -104,13 +121,20 @@ function noClient(): never {
   throw new Error('Fields that Prisma resolves are not supported.');
 }
 
-const configure = <Types extends StoreTypes>({ datamodel }: BuilderOptions) =>
+const configure = <Types extends StoreTypes>({
+  datamodel,
+  plugins = {},
+  settings = {},
+}: BuilderOptions) =>
   new SchemaBuilder<BuilderTypes<Types>>({
+    ...VALIDATION,
+    ...settings,
     plugins: [
       // The outermost plugin comes first, so errors become data last, after scopes are checked and error codes are
       // logged.
       ErrorsPlugin,
       useMutationsPlugin(),
+      ...namesOf(plugins),
       RelayPlugin,
       PrismaPlugin,
     ],
@@ -118,6 +142,8 @@ const configure = <Types extends StoreTypes>({ datamodel }: BuilderOptions) =>
     prisma: { client: noClient, dmmf: datamodel, exposeDescriptions: true },
     errors: {
       directResult: true,
+      // The scope is checked before the arguments (mutations.ts), so callers without it learn nothing about them.
+      unsafelyHandleInputErrors: true,
       defaultTypes: [InvalidInput, IdempotencyConflict, Unauthenticated, Forbidden],
       defaultUnionOptions: {
         name: ({ fieldName }) => `${fieldName[0]?.toUpperCase()}${fieldName.slice(1)}Result`,
@@ -163,7 +189,7 @@ function defineRoots(builder: Builder, tables: Tables): void {
  * types are defined.
  */
 export function createBuilder<Types extends StoreTypes>(options: BuilderOptions) {
-  const { tables } = options;
+  const { tables, plugins = {} } = options;
   const builder = configure<Types>(options);
   // The parts that all stores share do not need a store's types.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
@@ -207,7 +233,7 @@ export function createBuilder<Types extends StoreTypes>(options: BuilderOptions)
           directives: [...specifiedDirectives, cost, listSize],
         }),
       );
-      requireOptions(schema);
+      requireOptions(schema, Object.values(plugins).flat());
       limitTexts(schema, tables);
       requireListSizes(schema);
       return { schema, changedTypes, errorCodes };

@@ -12,6 +12,7 @@ import type { GraphQLFieldResolver } from 'graphql';
 import { type Caller, requireScope } from '../auth/caller.ts';
 import { GatewayError, Undeclared } from '../contract/gateway-error.ts';
 import { addError, type RequestLog } from '../telemetry/request-log.ts';
+import type { FieldSql } from './rows.ts';
 
 /** The description of every argument `idempotencyKey`. */
 export const IDEMPOTENCY_KEY =
@@ -22,6 +23,24 @@ export const IDEMPOTENCY_KEY =
 
 // Each mutation has its own transaction. Mutations that write long strings cost more.
 const WRITE_COST = { weight: '100' };
+// A field of Query with a resolver of its own is expected to need a statement. The estimate adds those of the others.
+const STATEMENT_COST = { weight: '100' };
+const LOOKUPS: (FieldSql['kind'] | undefined)[] = ['row', 'list'];
+
+/** Returns a field with a cost, unless it has one. */
+function withCost<Types extends SchemaTypes>(
+  field: PothosOutputFieldConfig<Types>,
+  cost: typeof WRITE_COST,
+): PothosOutputFieldConfig<Types> {
+  const directives = field.extensions?.directives;
+  return {
+    ...field,
+    extensions: {
+      ...field.extensions,
+      directives: { ...directives, cost: directives?.cost ?? cost },
+    },
+  };
+}
 
 interface Call {
   readonly caller: Caller;
@@ -30,11 +49,17 @@ interface Call {
 
 const isCall = (context: object): context is Call => 'caller' in context;
 
-/** Adds a cost and a description of the scope to each mutation, and checks the caller's scope. */
+/**
+ * Adds a description of the scope to each mutation, checks the caller's scope, and sets the costs of mutations and of
+ * fields of Query with a resolver of their own.
+ */
 class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(
     field: PothosOutputFieldConfig<Types>,
   ): PothosOutputFieldConfig<Types> {
+    if (field.kind === 'Query' && !LOOKUPS.includes(field.extensions?.sql?.kind)) {
+      return withCost(field, STATEMENT_COST);
+    }
     if (field.kind !== 'Mutation') return field;
     const unknown = field.pothosOptions.errors?.types?.find(
       (type) => !this.builder.configStore.hasConfig(type),
@@ -45,15 +70,7 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       );
     }
     const need = `Requires the scope \`${field.pothosOptions.scope}\` if the gateway requires tokens.`;
-    const directives = field.extensions?.directives;
-    return {
-      ...field,
-      description: `${field.description} ${need}`,
-      extensions: {
-        ...field.extensions,
-        directives: { ...directives, cost: directives?.cost ?? WRITE_COST },
-      },
-    };
+    return withCost({ ...field, description: `${field.description} ${need}` }, WRITE_COST);
   }
 
   /** Puts the success type first in each result union, and describes when each member is returned. */
@@ -74,12 +91,15 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     };
   }
 
-  /** Checks the scope, and adds the codes of errors to the request log before the errors become data. */
-  override wrapResolve(
-    resolve: GraphQLFieldResolver<unknown, Types['Context'], object>,
+  /**
+   * Checks the scope before a plugin of the store reads the arguments, and adds the codes of errors to the request log
+   * before the errors become data.
+   */
+  override wrapArgMappers(
+    resolve: GraphQLFieldResolver<unknown, Types['Context'], object> | undefined,
     field: PothosOutputFieldConfig<Types>,
-  ): GraphQLFieldResolver<unknown, Types['Context'], object> {
-    if (field.kind !== 'Mutation') return resolve;
+  ): typeof resolve {
+    if (!resolve || field.kind !== 'Mutation') return resolve;
     const { scope, errors } = field.pothosOptions;
     return async (source, args, context, info) => {
       if (!isCall(context)) throw new Error('A mutation needs a caller.');

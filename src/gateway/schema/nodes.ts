@@ -72,7 +72,6 @@ function defineQueries<Types extends StoreTypes>(
       description: 'The object with this global id, or null if it does not exist.',
       args: { nodeId: t.arg.id({ required: true, description: 'The `nodeId` of the object.' }) },
       extensions: {
-        directives: { cost: { weight: '100' } },
         checkArguments: (args: { nodeId: string }) =>
           void parseNodeId(nodes, args.nodeId, 'nodeId'),
       },

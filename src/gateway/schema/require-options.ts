@@ -2,7 +2,7 @@ import { type GraphQLSchema, isInputObjectType, isInterfaceType, isObjectType } 
 
 import { fieldsIn } from './list-sizes.ts';
 
-// The options that Pothos and the builder's plugins read. A plugin that the builder does not use adds its options to the
+// The options that Pothos and the gateway's plugins read. A plugin that the builder does not use adds its options to the
 // types of TypeScript too, as soon as a file imports it.
 const TYPE = 'name description interfaces fields isTypeOf resolveType extensions'.split(' ');
 const FIELD =
@@ -22,27 +22,31 @@ const optionsOf = ({ extensions }: Defined): object =>
     ? extensions.pothosOptions
     : {};
 
-function requireKnown(place: string, defined: Defined, known: readonly string[]): void {
+function requireKnown(place: string, defined: Defined, ...known: readonly string[]): void {
   const unknown = Object.keys(optionsOf(defined)).find((option) => !known.includes(option));
   if (unknown === undefined) return;
   throw new Error(
-    `${place} has the option ${unknown}, but the builder uses no plugin that reads it.`,
+    `${place} has the option ${unknown}, which no plugin in the builder's \`plugins\` reads.`,
   );
 }
 
-/** @throws Error if an option would be ignored, or if a mutation lacks one that it needs */
-export function requireOptions(schema: GraphQLSchema): void {
+/**
+ * `added` are the options that the store's own plugins read.
+ * @throws Error if an option would be ignored, or if a mutation lacks one that it needs
+ */
+export function requireOptions(schema: GraphQLSchema, added: readonly string[]): void {
   for (const type of Object.values(schema.getTypeMap())) {
-    if (isObjectType(type) || isInterfaceType(type)) requireKnown(type.name, type, TYPE);
+    if (isObjectType(type) || isInterfaceType(type))
+      requireKnown(type.name, type, ...TYPE, ...added);
     if (!isInputObjectType(type)) continue;
     for (const field of Object.values(type.getFields())) {
-      requireKnown(`${type.name}.${field.name}`, field, INPUT);
+      requireKnown(`${type.name}.${field.name}`, field, ...INPUT, ...added);
     }
   }
   for (const { type, field } of fieldsIn(schema)) {
     const place = `${type.name}.${field.name}`;
-    requireKnown(place, field, FIELD);
-    for (const arg of field.args) requireKnown(`${place}(${arg.name}:)`, arg, INPUT);
+    requireKnown(place, field, ...FIELD, ...added);
+    for (const arg of field.args) requireKnown(`${place}(${arg.name}:)`, arg, ...INPUT, ...added);
   }
   for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {
     const given = Object.entries(optionsOf(field)).flatMap(([name, value]) => (value ? name : []));

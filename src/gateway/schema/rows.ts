@@ -1,5 +1,9 @@
+import type { OutputRef } from '@pothos/core';
+import type { Sql } from 'sql-template-tag';
+
 import type { CallContext } from '../context.ts';
 import { parseId } from '../contract/parse.ts';
+import { onlyRow } from '../database/session.ts';
 import type { ListSource } from '../tables/list-loaders.ts';
 import type { RowLoader } from '../tables/loaders.ts';
 import type { Table } from '../tables/table.ts';
@@ -34,6 +38,19 @@ export interface ListOfRows {
   readonly source: ListSource;
 }
 
+/** The number of rows in a list. */
+export interface CountOfRows {
+  readonly kind: 'count';
+  readonly source: ListSource;
+}
+
+/** The row of an aggregate, whose columns have the names of the fields. */
+export interface AggregateRow {
+  readonly kind: 'aggregate';
+  /** @throws the error of an argument */
+  readonly toSelect: (args: Arguments) => Sql;
+}
+
 /**
  * How a field is written as SQL in queries that are compiled to one statement (graphql/statement/). A field that Pothos
  * exposes is read from its table's column. A query with any other field that has no FieldSql is executed by graphql-js.
@@ -42,8 +59,10 @@ export type FieldSql =
   | RowByArgument
   | RelatedRow
   | ListOfRows
-  // A field whose resolver converts a column. In compiled statements, PostgreSQL writes the value.
-  | { readonly kind: 'column'; readonly field: string }
+  | CountOfRows
+  | AggregateRow
+  // A value computed from the row, given its alias.
+  | { readonly kind: 'value'; readonly value: (row: string) => string }
   // The global id of the row (schema/nodes.ts).
   | { readonly kind: 'nodeId' };
 
@@ -117,6 +136,45 @@ export function relatedRow<
       if (id === null) return null as Extract<Parent[By], null>;
       return (readAs && parent[readAs]) ?? load(source, id);
     },
+  };
+}
+
+/**
+ * Resolves a field to a value computed from its row: by `of`, and in compiled statements by SQL for the same value, given
+ * the row's alias. `maxBytes` is the maximum size of a string as JSON.
+ */
+export function derivedValue<Row, Value>({
+  of,
+  sql: value,
+  maxBytes,
+}: {
+  readonly of: (row: Row) => Value;
+  readonly sql: (row: string) => string;
+  readonly maxBytes?: number;
+}) {
+  const sql: FieldSql = { kind: 'value', value };
+  return {
+    extensions: { sql, ...(maxBytes !== undefined && { maxBytes }) },
+    resolve: (row: Row): Value => of(row),
+  };
+}
+
+/**
+ * Resolves a field of Query to the only row of a SELECT, whose columns have the names of the type's exposed fields. Ids
+ * and other arguments must become parameters.
+ */
+export function aggregate<Row extends object, Args extends object>(
+  type: OutputRef<Row>,
+  toSelect: (args: Args) => Sql,
+) {
+  // The arguments are those of the field.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const sql: FieldSql = { kind: 'aggregate', toSelect: toSelect as AggregateRow['toSelect'] };
+  return {
+    type,
+    extensions: { sql, checkArguments: (args: Args) => void toSelect(args) },
+    resolve: async (_root: object, args: Args, { source }: CallContext): Promise<Row> =>
+      onlyRow(await source.db.query<Row>(toSelect(args), 'once', 'heavy')),
   };
 }
 

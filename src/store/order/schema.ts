@@ -1,5 +1,6 @@
-import { IDEMPOTENCY_KEY, isInfinite, relatedRow } from '../../gateway/index.ts';
+import { derivedValue, IDEMPOTENCY_KEY, isInfinite, relatedRow } from '../../gateway/index.ts';
 import { addLine, builder, deletedOf, fieldsOf, linesField, newInputOf, Node } from '../builder.ts';
+import type { Order as OrderRow } from '../generated/prisma/client.ts';
 import { InsufficientStock, StaleInventory, StockLimitExceeded } from '../inventory/inventory.ts';
 import { InventoryItem } from '../inventory/schema.ts';
 import { PetNotAvailable, PetNotFound, pets } from '../pet/pets.ts';
@@ -31,8 +32,10 @@ const Order = builder.prismaObject('Order', {
       type: 'DateTime',
       nullable: true,
       description: 'When the order ships, or null if no ship date is set.',
-      extensions: { sql: { kind: 'column', field: 'shipDate' } },
-      resolve: ({ shipDate }) => (shipDate && isInfinite(shipDate) ? null : shipDate),
+      ...derivedValue({
+        of: ({ shipDate }: OrderRow) => (shipDate && isInfinite(shipDate) ? null : shipDate),
+        sql: (order) => `${order}.ship_date`,
+      }),
     }),
     complete: t.exposeBoolean('complete'),
   }),

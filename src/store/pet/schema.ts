@@ -40,6 +40,10 @@ builder.prismaObjectField('Category', 'pets', (t) =>
   t.connection(...fields.listBy(categories, 'categoryId', 'The pets in this category.')),
 );
 
+builder.prismaObjectField('Category', 'petCount', (t) =>
+  t.int(fields.countBy(categories, 'categoryId', 'The number of pets in this category.')),
+);
+
 builder.mutationFields((t) => ({
   createPet: t.field({
     ...fields.create(),

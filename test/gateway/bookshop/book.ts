@@ -2,12 +2,15 @@ import sql from 'sql-template-tag';
 import { z } from 'zod';
 
 import {
+  aggregate,
   createRepository,
   defineWrite,
+  derivedValue,
   errorOf,
   filterBy,
   Id,
   IDEMPOTENCY_KEY,
+  parseId,
   relatedRow,
   rowRoute,
 } from '../../../src/gateway/index.ts';
@@ -24,10 +27,12 @@ const BookSoldOut = errorOf(
   }),
 );
 
+const ISBN = z.string().regex(/^\d{13}$/, 'must have 13 digits.');
+
 const books = createRepository(table('Book'), {
   inputs: {
     title: {},
-    isbn: { rule: z.string().regex(/^\d{13}$/, 'must have 13 digits.') },
+    isbn: { rule: ISBN },
     releasedOn: {},
     day: {},
     summary: {},
@@ -80,6 +85,13 @@ const Book = builder.prismaObject('Book', {
     releasedOn: t.expose('releasedOn', { type: 'Date', nullable: true }),
     summary: t.exposeString('summary', { nullable: true }),
     copies: t.exposeInt('copies'),
+    isSoldOut: t.boolean({
+      description: 'Whether all copies are sold.',
+      ...derivedValue({
+        of: ({ copies }: Row) => copies === 0,
+        sql: (book) => `${book}.copies = 0`,
+      }),
+    }),
     author: t.field({
       type: Author,
       nullable: true,
@@ -99,10 +111,44 @@ const Book = builder.prismaObject('Book', {
 
 const fields = fieldsOf(Book, books);
 
+const Stock = builder.objectRef<{ books: number; copies: number }>('Stock').implement({
+  description: 'How much of an author is in stock.',
+  fields: (t) => ({
+    books: t.exposeInt('books', { description: 'The number of books.' }),
+    copies: t.exposeInt('copies', { description: 'The number of copies of all books.' }),
+  }),
+});
+
 builder.queryFields((t) => ({
   book: t.field(fields.row),
   books: t.connection(...fields.list),
+  stock: t.field({
+    description: 'The stock of an author.',
+    args: { authorId: t.arg.id({ required: true, description: 'The id of the author.' }) },
+    ...aggregate(
+      Stock,
+      ({ authorId }: { authorId: string }) => sql`
+      select count(*)::int as books, coalesce(sum(copies), 0)::int as copies
+      from books where author_id = ${parseId(authorId, 'authorId')}`,
+    ),
+  }),
+  isIsbn: t.boolean({
+    description: 'Whether a book has this ISBN.',
+    args: {
+      isbn: t.arg.string({
+        required: true,
+        description: 'The ISBN.',
+        validate: z.object({ isbn: ISBN }),
+      }),
+    },
+    resolve: async (_root, { isbn }, { source: { db } }) =>
+      (await db.query(sql`select from books where isbn = ${isbn}`)).length > 0,
+  }),
 }));
+
+builder.prismaObjectField('Author', 'bookCount', (t) =>
+  t.int(fields.countBy(authors, 'authorId', 'The number of books by this author.')),
+);
 
 builder.prismaObjectField('Author', 'books', (t) =>
   t.connection(...fields.listBy(authors, 'authorId', 'The books by this author.')),
@@ -119,6 +165,10 @@ builder.mutationFields((t) => ({
     errors: { types: [books.notFound, BookSoldOut] },
     args: {
       id: t.arg.id({ required: true, description: 'The id of the book.' }),
+      note: t.arg.string({
+        description: 'Why the book is sold. It is not stored.',
+        validate: z.object({ note: z.string().min(1, 'must not be empty.').nullish() }),
+      }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
     resolve: (_root, args, { source, caller }) => sellBook(source.db, args, caller.subject),

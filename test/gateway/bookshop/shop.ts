@@ -2,6 +2,7 @@ import { createBuilder, createTables } from '../../../src/gateway/index.ts';
 import type PrismaTypes from './generated/pothos.ts';
 import { getDatamodel } from './generated/pothos.ts';
 import { ENUMS, TABLES } from './generated/tables.ts';
+import './validation-plugin.ts';
 
 interface Types {
   PrismaTypes: PrismaTypes;
@@ -11,6 +12,7 @@ interface Types {
 export const { builder, Node, fieldsOf, createSchema } = createBuilder<Types>({
   datamodel: getDatamodel(),
   tables: TABLES,
+  plugins: { validation: ['validate'] },
 });
 
 /** Creates the table of a model in schema.prisma. */

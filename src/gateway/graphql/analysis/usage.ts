@@ -40,7 +40,7 @@ function isOwn({ type, extensions }: GraphQLField<unknown, unknown>): boolean {
   const { ofOtherRow, sql, pothosExposedField } = extensions;
   if (ofOtherRow === false) return true;
   if (isCompositeType(getNamedType(type))) return false;
-  return pothosExposedField !== undefined || sql?.kind === 'column' || sql?.kind === 'nodeId';
+  return pothosExposedField !== undefined || sql?.kind === 'value' || sql?.kind === 'nodeId';
 }
 
 /**

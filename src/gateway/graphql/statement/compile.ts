@@ -125,7 +125,9 @@ const ELAPSED_MS = `(extract(epoch from clock_timestamp() - statement_timestamp(
 function writeStatement(tree: Tree, args: Arguments): StatementText {
   const windows = [...args.windowOf.values()];
   const isHeavy =
-    tree.lists.some(({ counts }) => counts) || windows.some((window) => window.load === 'heavy');
+    tree.rows.some(({ kind }) => kind === 'aggregate') ||
+    tree.lists.some(({ counts }) => counts) ||
+    windows.some((window) => window.load === 'heavy');
   const load = isHeavy ? 'heavy' : 'light';
   const planning = windows.some((window) => window.planning === 'each') ? 'each' : 'once';
   const types = args.values.map((value) => SQL_TYPES[typeof value]);

@@ -1,14 +1,15 @@
-import sql, { type Sql } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
 
 import type { Window } from '../../tables/window.ts';
 import type { Variables } from '../analysis/field-cost.ts';
-import type { List, Row, Tree } from './tree.ts';
+import type { Aggregate, List, Row, Tree } from './tree.ts';
 
 /** The arguments of one request, as SQL. */
 export interface Arguments {
-  readonly idOf: ReadonlyMap<Row, Sql>;
+  /** The id of each row, and the SELECT of each aggregate. */
+  readonly sqlOf: ReadonlyMap<Row | Aggregate, Sql>;
   readonly windowOf: ReadonlyMap<List, Window>;
-  /** The ids and the conditions of lists. Each is in the text, at least once. */
+  /** The ids, the aggregates, and the conditions of lists. Each is in the text, at least once. */
   readonly conditions: ReadonlySet<Sql>;
   /** The values of the parameters in the conditions. */
   readonly values: readonly unknown[];
@@ -21,10 +22,10 @@ export interface Arguments {
  * @throws the error of an argument that is rejected
  */
 export function readArguments({ rows, lists }: Tree, variables: Variables): Arguments {
-  const idOf = new Map(rows.map((row) => [row, sql`${row.toId(variables)}`]));
+  const sqlOf = new Map(rows.map((row) => [row, row.toSql(variables)]));
   const windowOf = new Map<List, Window>();
-  const conditions = new Set(idOf.values());
-  const keys = [];
+  const conditions = new Set(sqlOf.values());
+  const keys: unknown[] = Array.from(conditions, (condition) => condition.sql);
   for (const list of lists) {
     const window = list.toWindow(variables);
     windowOf.set(list, window);
@@ -40,5 +41,5 @@ export function readArguments({ rows, lists }: Tree, variables: Variables): Argu
   }
   const values: unknown[] = [];
   for (const condition of conditions) values.push(...condition.values);
-  return { idOf, windowOf, conditions, values, key: keys.join('\n') };
+  return { sqlOf, windowOf, conditions, values, key: keys.join('\n') };
 }

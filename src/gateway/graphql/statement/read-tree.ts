@@ -9,13 +9,31 @@ import {
   isNonNullType,
   isObjectType,
 } from 'graphql';
+import parameter from 'sql-template-tag';
 
-import type { ListOfRows, ListPart, RelatedRow, RowByArgument } from '../../schema/rows.ts';
-import type { Table } from '../../tables/table.ts';
+import type {
+  AggregateRow,
+  CountOfRows,
+  ListOfRows,
+  ListPart,
+  RelatedRow,
+  RowByArgument,
+} from '../../schema/rows.ts';
 import type { Variables } from '../analysis/field-cost.ts';
 import type { Operation } from '../analysis/operation.ts';
 import { formatOf, UNSENDABLE } from './json-sql.ts';
-import type { Aliased, JsonObject, List, Node, Related, Row, Tree, Value } from './tree.ts';
+import type {
+  Aggregate,
+  Aliased,
+  JsonObject,
+  List,
+  Node,
+  Related,
+  Row,
+  Stored,
+  Tree,
+  Value,
+} from './tree.ts';
 
 // Larger queries would take too long to compile.
 const MAX_FIELDS = 500;
@@ -47,26 +65,30 @@ const readValue = ({ field: { type } }: Selected, sql: string): Value => ({
   isNullable: !isNonNullType(type),
 });
 
+const idOf = ({ table, alias }: Aliased): string =>
+  `${alias}.${(table ?? unsupported()).id.column}`;
+
 /** Returns the global id of a row, with the same text as toNodeId. */
-function nodeIdOf({ table, alias }: Aliased, type: string): string {
-  const text = `'${type}_' || ${alias}.${table.id.column}`;
+function nodeIdOf(row: Aliased, type: string): string {
+  const text = `'${type}_' || ${idOf(row)}`;
   // For letters, digits and `_`, base64 and base64url differ only in the padding.
   return `rtrim(encode((${text})::bytea, 'base64'), '=')`;
 }
 
-const columnOf = ({ table, alias }: Aliased, field = ''): string =>
-  `${alias}.${table.columns[field] ?? unsupported()}`;
+/** The columns of an aggregate have the names of the fields. */
+const columnOf = ({ table, alias }: Aliased, field: string): string =>
+  table ? `${alias}.${table.columns[field] ?? unsupported()}` : `${alias}."${field}"`;
 
 /** Returns the kinds of the nodes in a list, without those inside its items. */
-const kindsIn = ({ members }: JsonObject): Node['kind'][] =>
-  members.flatMap(([, part]) => (part.kind === 'object' ? kindsIn(part) : [part.kind]));
+const kindsIn = (part: Node): Node['kind'][] =>
+  part.kind === 'object' ? part.members.flatMap(([, member]) => kindsIn(member)) : [part.kind];
 
 /** What collectFields and collectSubFields need besides selections. */
 type Collecting = [GraphQLSchema, Parameters<typeof collectFields>[1], Record<string, unknown>];
 
 /** Reads selections, and keeps the nodes with arguments. */
 class Reader {
-  readonly rows: Row[] = [];
+  readonly rows: (Row | Aggregate)[] = [];
   readonly lists: List[] = [];
   /** The number of rows, related rows and lists. */
   aliases = 0;
@@ -106,33 +128,46 @@ class Reader {
   /** Reads a field as the schema describes it. */
   #readField(selected: Selected): Node {
     const { row, field } = selected;
-    const { sql, listPart } = field.extensions;
+    const { sql: how, listPart } = field.extensions;
     if (listPart) return this.#readPart(listPart, selected);
-    if (sql?.kind === 'row') return this.#readRow(sql, selected);
-    if (sql?.kind === 'list') return this.#readList(sql, selected);
+    if (how?.kind === 'row') return this.#readRow(how, selected);
+    if (how?.kind === 'aggregate') return this.#readAggregate(how, selected);
+    if (how?.kind === 'list' || how?.kind === 'count') return this.#readList(how, selected);
     return row ? this.#readOfRow(selected, row) : unsupported();
   }
 
   /** Reads a value or a related row. A field that Pothos exposes is a column. */
   #readOfRow(selected: Selected, row: Aliased): Node {
-    const { sql, pothosExposedField: exposed } = selected.field.extensions;
-    if (sql?.kind === 'related') return this.#readRelated(sql, selected, row);
-    if (sql?.kind === 'nodeId') return readValue(selected, nodeIdOf(row, selected.type.name));
-    if (sql && sql.kind !== 'column') return unsupported();
-    return readValue(selected, columnOf(row, sql ? sql.field : exposed));
+    const { sql: how, pothosExposedField: exposed } = selected.field.extensions;
+    if (how?.kind === 'related') return this.#readRelated(how, selected, row);
+    if (how?.kind === 'nodeId') return readValue(selected, nodeIdOf(row, selected.type.name));
+    if (how?.kind === 'value') return readValue(selected, `(${how.value(row.alias)})`);
+    return readValue(selected, columnOf(row, exposed ?? unsupported()));
   }
 
-  #open(table: Table<never>): Aliased {
+  #alias(): string {
     this.aliases += 1;
-    return { table, alias: `t${this.aliases}` };
+    return `t${this.aliases}`;
   }
 
   #readRow({ table, toId }: RowByArgument, selected: Selected): Row {
-    const aliased = this.#open(table);
+    const stored: Stored = { table, alias: this.#alias() };
     const row: Row = {
       kind: 'row',
+      ...stored,
+      toSql: (variables) => parameter`${toId(argumentsOf(selected, variables))}`,
+      json: this.#readInside(selected, stored),
+    };
+    this.rows.push(row);
+    return row;
+  }
+
+  #readAggregate({ toSelect }: AggregateRow, selected: Selected): Aggregate {
+    const aliased: Aliased = { alias: this.#alias() };
+    const row: Aggregate = {
+      kind: 'aggregate',
       ...aliased,
-      toId: (variables) => toId(argumentsOf(selected, variables)),
+      toSql: (variables) => toSelect(argumentsOf(selected, variables)),
       json: this.#readInside(selected, aliased),
     };
     this.rows.push(row);
@@ -144,7 +179,7 @@ class Reader {
     selected: Selected,
     outer: Aliased,
   ): Related {
-    const row = this.#open(table);
+    const row: Stored = { table, alias: this.#alias() };
     const json = value
       ? { ...readValue(selected, value(row.alias, outer.alias)), isNullable: false }
       : this.#readInside(selected, row);
@@ -152,16 +187,16 @@ class Reader {
     return { kind: 'related', ...row, id: columnOf(outer, by), json, missing };
   }
 
-  #readList({ source: { table, parent, toWindow } }: ListOfRows, selected: Selected): List {
-    const { row: outer } = selected;
-    const row = this.#open(table);
-    const json = this.#readInside(selected, row);
+  #readList({ kind, source }: ListOfRows | CountOfRows, selected: Selected): List {
+    const { table, parent, toWindow } = source;
+    const row: Stored = { table, alias: this.#alias() };
+    const json: List['json'] = kind === 'count' ? { kind } : this.#readInside(selected, row);
     const kinds = new Set(kindsIn(json));
     const isNumbered = kinds.has('hasMore') || kinds.has('endCursor');
     const list: List = {
       kind: 'list',
       ...row,
-      ofParent: parent && outer && `${parent} = ${outer.alias}.${outer.table.id.column}`,
+      ofParent: parent && `${parent} = ${idOf(selected.row ?? unsupported())}`,
       toWindow: (variables) => toWindow(argumentsOf(selected, variables)),
       json,
       counts: kinds.has('count'),

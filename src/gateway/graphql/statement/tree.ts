@@ -1,3 +1,5 @@
+import type { Sql } from 'sql-template-tag';
+
 import type { ListValue } from '../../schema/rows.ts';
 import type { Table } from '../../tables/table.ts';
 import type { Window } from '../../tables/window.ts';
@@ -15,22 +17,36 @@ export interface Value extends SqlValue {
   readonly kind: 'value';
 }
 
-/** A table and its alias, such as t1. */
+/** The alias of a row, such as t1. */
 export interface Aliased {
-  readonly table: Table<never>;
   readonly alias: string;
+  /** The row's table; undefined for the row of an aggregate. */
+  readonly table?: Table<never>;
+}
+
+/** The alias of a table's row. */
+export interface Stored extends Aliased {
+  readonly table: Table<never>;
 }
 
 /** The row whose id is in an argument; null if it does not exist. */
-export interface Row extends Aliased {
+export interface Row extends Stored {
   readonly kind: 'row';
-  /** Takes coerced variables. @throws InvalidId, GraphQLError */
-  readonly toId: (variables: Variables) => bigint;
+  /** Returns the id. Takes coerced variables. @throws InvalidId, GraphQLError */
+  readonly toSql: (variables: Variables) => Sql;
+  readonly json: JsonObject;
+}
+
+/** The only row of a SELECT that the schema gives. */
+export interface Aggregate extends Aliased {
+  readonly kind: 'aggregate';
+  /** Returns the SELECT. Takes coerced variables. @throws the error of an argument, GraphQLError */
+  readonly toSql: (variables: Variables) => Sql;
   readonly json: JsonObject;
 }
 
 /** The row whose id is in a column of the row around it, or a value of that row. */
-export interface Related extends Aliased {
+export interface Related extends Stored {
   readonly kind: 'related';
   readonly id: string;
   readonly json: JsonObject | Value;
@@ -38,14 +54,14 @@ export interface Related extends Aliased {
   readonly missing: string;
 }
 
-/** A page of a list, what is known about the page, and the number of all rows. */
-export interface List extends Aliased {
+/** A page of a list, what is known about the page, and the number of all rows; or only that number. */
+export interface List extends Stored {
   readonly kind: 'list';
   /** The condition that rows belong to the row around the list; undefined for a list of all rows. */
   readonly ofParent: string | undefined;
   /** Takes coerced variables. @throws InvalidInput, InvalidId, InvalidCursor, GraphQLError */
   readonly toWindow: (variables: Variables) => Window;
-  readonly json: JsonObject;
+  readonly json: JsonObject | ListValue;
   /** Whether the page is read, whether its rows are numbered for `pageInfo`, and whether all rows are counted. */
   readonly reads: boolean;
   readonly isNumbered: boolean;
@@ -64,6 +80,7 @@ export type Node =
   | JsonObject
   | Value
   | Row
+  | Aggregate
   | Related
   | List
   | Items
@@ -73,7 +90,7 @@ export type Node =
 export interface Tree {
   readonly root: JsonObject;
   /** The nodes with arguments. */
-  readonly rows: readonly Row[];
+  readonly rows: readonly (Row | Aggregate)[];
   readonly lists: readonly List[];
   /** The number of related rows and lists. */
   readonly relations: number;

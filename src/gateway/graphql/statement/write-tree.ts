@@ -5,7 +5,17 @@ import type { ListValue } from '../../schema/rows.ts';
 import type { Window } from '../../tables/window.ts';
 import { concatenate, orElse, UNSENDABLE, writeValue } from './json-sql.ts';
 import type { Arguments } from './read-arguments.ts';
-import type { Aliased, Items, JsonObject, List, Node, Related, Row, Tree } from './tree.ts';
+import type {
+  Aggregate,
+  Items,
+  JsonObject,
+  List,
+  Node,
+  Related,
+  Row,
+  Stored,
+  Tree,
+} from './tree.ts';
 
 /** A page whose parts are written. */
 interface Page {
@@ -47,19 +57,28 @@ function write(node: Node, scope: Scope): readonly Part[] {
   if (node.kind === 'object') return writeObject(node, scope);
   if (node.kind === 'value') return writeValue(node);
   if (node.kind === 'row') return writeRow(node, scope);
+  if (node.kind === 'aggregate') return writeAggregate(node, scope);
   if (node.kind === 'related') return writeRelated(node, scope);
   if (node.kind === 'list') return writeList(node, scope);
   return writePart(node, scope);
 }
 
-const fromRow = ({ table: { name, id }, alias }: Aliased, { joins }: Scope): string =>
+const fromRow = ({ table: { name, id }, alias }: Stored, { joins }: Scope): string =>
   `from ${name} ${alias}${joins.join('')} where ${alias}.${id.column}`;
 
 function writeRow(node: Row, scope: Scope): readonly Part[] {
   const row = ofRow(scope);
   const json = concatenate(write(node.json, row));
-  const id = given(scope.textOf, given(scope.args.idOf, node));
+  const id = given(scope.textOf, given(scope.args.sqlOf, node));
   return [{ sql: orElse(`(select ${json} ${fromRow(node, row)} = ${id})`, 'null') }];
+}
+
+function writeAggregate(node: Aggregate, scope: Scope): readonly Part[] {
+  const row = ofRow(scope);
+  const json = concatenate(write(node.json, row));
+  const select = given(scope.textOf, given(scope.args.sqlOf, node));
+  const from = `from (${select}) ${node.alias}${row.joins.join('')}`;
+  return [{ sql: orElse(`(select ${json} ${from})`, UNSENDABLE) }];
 }
 
 /** Joins a related row. A lateral join takes half the time of a subquery. */

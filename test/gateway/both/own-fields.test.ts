@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+
+import { createPglite, migratePglite, openPglite } from '../../../src/gateway/database/pglite.ts';
+import { openPostgres } from '../../../src/gateway/database/postgres.ts';
+import { describeOnDatabases } from '../../support/databases.ts';
+import { type Gateway, type OpenDatabase, startGateway } from '../../support/gateway.ts';
+import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
+import { createDatabaseOn, dropDatabaseOn } from '../../support/postgres.ts';
+import { bookshop } from '../bookshop/index.ts';
+
+const { migrations } = bookshop;
+
+const onPglite: OpenDatabase = async (_config, log) => {
+  const pglite = await createPglite({});
+  await migratePglite(migrations, pglite, log);
+  const db = await openPglite(migrations, pglite, log);
+  return db;
+};
+
+const onPostgres: OpenDatabase = async (config, log) => {
+  const { server } = inject('emptyPostgres');
+  const url = await createDatabaseOn(server);
+  const db = await openPostgres(migrations, url, config, log);
+  const close = async (): Promise<void> => {
+    await db.close();
+    await dropDatabaseOn(server, url);
+  };
+  return { ...db, close };
+};
+
+/** Returns the weight of a field of Query; undefined if it declares none. */
+const costOf = (name: string) =>
+  bookshop.schema.getQueryType()?.getFields()[name]?.extensions.directives?.cost?.weight;
+
+describeOnDatabases((database) => {
+  let gateway: Gateway;
+  beforeAll(async () => {
+    const open = database === 'PGlite' ? onPglite : onPostgres;
+    gateway = await startGateway({}, open, {}, bookshop);
+    await gateway.data(`mutation {
+      a: createAuthor(input: { name: "Ada" }) { __typename }
+      b: createAuthor(input: { name: "Bo" }) { __typename }
+      c: createBook(input: { title: "One", isbn: "1111111111111", copies: 2, authorId: "1" }) { __typename }
+      d: createBook(input: { title: "Two", isbn: "2222222222222", copies: 0, authorId: "1" }) { __typename }
+    }`);
+  });
+  afterAll(() => gateway.close());
+
+  /** Expects the same data from graphql-js and from the compiled statement; returns the last number of statements. */
+  async function expectData(query: string, data: object): Promise<number> {
+    for (let time = 0; time <= TIMES_UNTIL_COMPILED; time += 1) {
+      gateway.statements.length = 0;
+      expect(await gateway.data(query)).toEqual(data);
+    }
+    return gateway.statements.length;
+  }
+
+  describe('a field that a store computes', () => {
+    it('from its row is compiled with the rest of the query', async () => {
+      const query = '{ books { nodes { title isSoldOut } } }';
+      const nodes = [
+        { title: 'One', isSoldOut: false },
+        { title: 'Two', isSoldOut: true },
+      ];
+      expect(await expectData(query, { books: { nodes } })).toBe(1);
+    });
+
+    it('from the number of related rows is compiled with the rest of the query', async () => {
+      const query = '{ authors { nodes { name bookCount } } }';
+      const nodes = [
+        { name: 'Ada', bookCount: 2 },
+        { name: 'Bo', bookCount: 0 },
+      ];
+      expect(await expectData(query, { authors: { nodes } })).toBe(1);
+    });
+  });
+
+  describe('an aggregate of a store', () => {
+    it('is compiled with the rest of the query', async () => {
+      const query =
+        '{ a: stock(authorId: "1") { books copies } b: stock(authorId: "2") { n: copies __typename } books { totalCount } }';
+      const data = {
+        a: { books: 2, copies: 2 },
+        b: { n: 0, __typename: 'Stock' },
+        books: { totalCount: 2 },
+      };
+      expect(await expectData(query, data)).toBe(1);
+    });
+
+    it('depends on the arguments of each request', async () => {
+      const query = 'query ($id: ID!) { stock(authorId: $id) { copies } books { totalCount } }';
+      const ids = Array.from({ length: 12 }, (_item, index) => String(1 + (index % 2)));
+      for (let time = 0; time <= TIMES_UNTIL_COMPILED; time += 1) {
+        const answers = await Promise.all(ids.map((id) => gateway.data(query, { id })));
+        expect(answers.map(({ stock }) => stock.copies)).toEqual(
+          ids.map((id) => (id === '1' ? 2 : 0)),
+        );
+      }
+    });
+
+    it('checks its arguments before the operation is executed', async () => {
+      const { errors, data } = await gateway.graphql('{ stock(authorId: "x") { books } }');
+      expect([data, errors?.[0]?.extensions]).toMatchObject([undefined, { code: 'INVALID_ID' }]);
+    });
+  });
+
+  it('a field of Query with a resolver of its own costs 100, unless it declares another cost', () => {
+    expect(['stock', 'isIsbn', 'book', 'node', 'nodes'].map(costOf)).toEqual([
+      '100',
+      '100',
+      undefined,
+      '100',
+      '400',
+    ]);
+  });
+
+  it('what a validation plugin rejects is INVALID_INPUT, with the path of the value', async () => {
+    expect(await gateway.data('{ isIsbn(isbn: "1111111111111") }')).toEqual({ isIsbn: true });
+    const { errors } = await gateway.graphql('{ isIsbn(isbn: "1") }');
+    expect(errors?.[0]?.extensions).toMatchObject({
+      code: 'INVALID_INPUT',
+      status: 400,
+      issues: [{ path: ['isbn'], message: 'must have 13 digits.' }],
+    });
+    const { sellBook } = await gateway.data(`mutation {
+      sellBook(id: "1", note: "") { ... on InvalidInput { issues { path message } } } }`);
+    expect(sellBook).toEqual({ issues: [{ path: ['note'], message: 'Note must not be empty.' }] });
+  });
+});

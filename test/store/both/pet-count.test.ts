@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+
+import { toNodeId } from '../../../src/gateway/schema/nodes.ts';
+import { describeOnGateways, gateway } from '../../support/gateway.ts';
+import { openEvents, subscriptionTo } from '../../support/live.ts';
+import { makeCategory, makeOrder, makePet } from '../../support/make.ts';
+import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
+
+/** Creates a category with this many pets, and returns its id and those of the pets. */
+async function makePets(count: number): Promise<{ id: string; petIds: string[] }> {
+  const id = await makeCategory(gateway);
+  const petIds = [];
+  for (let made = 0; made < count; made += 1) {
+    petIds.push(await makePet(gateway, { categoryId: id, stock: 9 }));
+  }
+  return { id, petIds };
+}
+
+/** Expects the same data from graphql-js and from the compiled statement. */
+async function expectData(query: string, data: object): Promise<void> {
+  for (let time = 0; time <= TIMES_UNTIL_COMPILED; time += 1) {
+    expect(await gateway.data(query)).toEqual(data);
+  }
+}
+
+describeOnGateways(() => {
+  describe('the number of pets in a category', () => {
+    it('is in every query that returns the category', async () => {
+      const { id, petIds } = await makePets(3);
+      const order = await makeOrder(gateway, petIds[0] ?? '');
+      const category = { petCount: 3 };
+      const pet = { category };
+      const nodeId = toNodeId('Category', BigInt(id));
+      await expectData(`{ category(id: "${id}") { petCount } }`, { category });
+      await expectData(`{ pet(id: "${petIds[0]}") { category { petCount } } }`, { pet });
+      await expectData(`{ order(id: "${order}") { pet { category { petCount } } } }`, {
+        order: { pet },
+      });
+      await expectData(
+        `{ inventoryItem(petId: "${petIds[0]}") { pet { category { petCount } } } }`,
+        {
+          inventoryItem: { pet },
+        },
+      );
+      await expectData(`{ node(nodeId: "${nodeId}") { ... on Category { petCount } } }`, {
+        node: category,
+      });
+    });
+
+    it('is counted for each category of a list, with the pages of its pets', async () => {
+      const [none, two] = [await makePets(0), await makePets(2)];
+      await expectData(
+        `{ categories(filter: { ids: ["${none.id}", "${two.id}"] }) {
+        nodes { petCount pets(first: 1, filter: { status: [SOLD] }) { totalCount nodes { category { petCount } } } } } }`,
+        {
+          categories: {
+            nodes: [0, 2].map((petCount) => ({ petCount, pets: { totalCount: 0, nodes: [] } })),
+          },
+        },
+      );
+      await expectData(
+        `{ pets(filter: { categoryId: "${two.id}" }) { nodes { category { petCount } } } }`,
+        { pets: { nodes: two.petIds.map(() => ({ category: { petCount: 2 } })) } },
+      );
+    });
+
+    it('is in one statement for all categories of a batch', async () => {
+      const [one, two] = [await makePets(1), await makePets(2)];
+      gateway.statements.length = 0;
+      const data = await gateway.data(
+        `{ a: category(id: "${one.id}") { petCount } b: category(id: "${two.id}") { petCount } }`,
+      );
+      expect(data).toEqual({ a: { petCount: 1 }, b: { petCount: 2 } });
+      expect(gateway.statements).toHaveLength(2);
+    });
+
+    it('includes the pets that a mutation adds', async () => {
+      const { id } = await makePets(1);
+      const data = await gateway.data(`mutation {
+      createPet(input: { name: "Rex", categoryId: "${id}" }) { ... on Pet { category { petCount } } }
+      updateCategory(id: "${id}", input: {}) { ... on Category { petCount } } }`);
+      expect(data).toEqual({
+        createPet: { category: { petCount: 2 } },
+        updateCategory: { petCount: 2 },
+      });
+    });
+
+    it('is counted when a subscriber receives a change, and is 0 once the category is deleted', async () => {
+      const { variables } = await subscriptionTo(gateway);
+      const query = `subscription ($after: String) { categoryChanged(after: $after) {
+      kind before { petCount } after { petCount } } }`;
+      const stream = await openEvents(gateway, { query, variables });
+      const id = await makeCategory(gateway);
+      expect(await stream.data()).toEqual({
+        categoryChanged: { kind: 'CREATED', before: null, after: { petCount: 0 } },
+      });
+      await gateway.data(`mutation { deleteCategory(id: "${id}") { __typename } }`);
+      expect(await stream.data()).toEqual({
+        categoryChanged: { kind: 'DELETED', before: { petCount: 0 }, after: null },
+      });
+      stream.disconnect();
+    });
+  });
+});
