@@ -1,4 +1,4 @@
-// Writes schema.graphql, and the table of environment variables in docs/configuration.md: `npm run fix`.
+// Writes schema.graphql, and the tables in docs/configuration.md and docs/access.md: `npm run fix`.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 import { z } from 'zod';
@@ -7,9 +7,6 @@ import { Variables } from '../src/gateway/config/variables.ts';
 import { toDay } from '../src/gateway/kinds/times.ts';
 import { printSchema } from '../src/gateway/schema/print.ts';
 import { petStore } from '../src/store/index.ts';
-
-const FILE = 'docs/configuration.md';
-const BETWEEN_MARKERS = /(?<=<!-- variables -->\n\n).*(?=\n\n<!-- \/variables -->)/s;
 
 /** Returns a variable's default as an operator would write it. */
 function toDefault(variable: z.ZodType): string {
@@ -31,18 +28,9 @@ const toReason = (variable: z.ZodType): string =>
 const toRow = (cells: readonly string[], widths: readonly number[]): string =>
   `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
 
-/** Returns the table of environment variables, in Markdown. */
-function printTable(): string {
-  const rows = [
-    ['variable', 'default', 'meaning', 'set it if'],
-    ...Object.entries(Variables.shape).map(([name, variable]) => [
-      `\`${name}\``,
-      toDefault(variable),
-      toMeaning(variable),
-      toReason(variable),
-    ]),
-  ];
-  const widths = [0, 1, 2, 3].map((column) =>
+/** Returns a table in Markdown; the first row is its head. */
+function toTable(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_cell, column) =>
     Math.max(...rows.map((row) => row[column]?.length ?? 0)),
   );
   const [head = '', ...others] = rows.map((row) => toRow(row, widths));
@@ -53,11 +41,56 @@ function printTable(): string {
   return [head, rule, ...others].join('\n');
 }
 
-/** Replaces the table between a document's two markers. */
-export const withTable = (document: string): string =>
-  document.replace(BETWEEN_MARKERS, () => printTable());
+const variables = (): string =>
+  toTable([
+    ['variable', 'default', 'meaning', 'set it if'],
+    ...Object.entries(Variables.shape).map(([name, variable]) => [
+      `\`${name}\``,
+      toDefault(variable),
+      toMeaning(variable),
+      toReason(variable),
+    ]),
+  ]);
+
+/** Returns the mutations that each scope allows, as their descriptions say. */
+function mutationsByScope(): Map<string, string[]> {
+  const names = new Map<string, string[]>();
+  for (const { name, description } of Object.values(
+    petStore.schema.getMutationType()?.getFields() ?? {},
+  )) {
+    const [, scope = ''] = /Requires the scope `([^`]+)`/.exec(description ?? '') ?? [];
+    names.set(scope, [...(names.get(scope) ?? []), `\`${name}\``]);
+  }
+  return names;
+}
+
+const scopes = (): string =>
+  toTable([
+    ['scope', 'what it allows'],
+    [
+      '`read`',
+      `queries, subscriptions, related objects in the result of a mutation, ${petStore.rest.operations
+        .map(({ name }) => `\`${name}\``)
+        .join(', ')}`,
+    ],
+    ...Array.from(mutationsByScope(), ([scope, names]) => [`\`${scope}\``, names.join(', ')]),
+    ['`metrics`', '`GET /metrics`'],
+  ]);
+
+const TABLES = { variables, scopes };
+
+/** Replaces the table between a document's two markers, such as `<!-- variables -->` and `<!-- /variables -->`. */
+export const withTables = (document: string): string =>
+  Object.entries(TABLES).reduce(
+    (text, [name, print]) =>
+      text.replace(new RegExp(`(?<=<!-- ${name} -->\n\n).*(?=\n\n<!-- /${name} -->)`, 's'), print),
+    document,
+  );
+
+/** The documents with tables. */
+const FILES = ['docs/configuration.md', 'docs/access.md'];
 
 if (process.argv[1] === import.meta.filename) {
   writeFileSync('schema.graphql', printSchema(petStore.schema));
-  writeFileSync(FILE, withTable(readFileSync(FILE, 'utf8')));
+  for (const file of FILES) writeFileSync(file, withTables(readFileSync(file, 'utf8')));
 }

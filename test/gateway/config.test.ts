@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { withTable } from '../../scripts/print.ts';
+import { withTables } from '../../scripts/print.ts';
 import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
 import { findRoot } from '../../src/gateway/config/root.ts';
 import { Variables } from '../../src/gateway/config/variables.ts';
@@ -216,11 +216,11 @@ describe('docs/configuration.md', () => {
   it('contains the table of variables that `npm run fix` writes', () => {
     const document = readFileSync('docs/configuration.md', 'utf8');
     expect(document).toMatch(/<!-- variables -->.+<!-- \/variables -->/s);
-    expect(document).toBe(withTable(document));
+    expect(document).toBe(withTables(document));
   });
 
   it('lists every variable', () => {
-    const table = withTable('<!-- variables -->\n\n-\n\n<!-- /variables -->');
+    const table = withTables('<!-- variables -->\n\n-\n\n<!-- /variables -->');
     const names = [...table.matchAll(/^\| `([A-Z_]+)` +\|/gm)].map(([, name]) => name);
     expect(names).toEqual(Object.keys(Variables.shape));
     expect(table).not.toContain('undefined');

@@ -1,6 +1,7 @@
 import { sample } from 'fast-check';
 import { type GraphQLSchema, isInputObjectType, OperationTypeNode } from 'graphql';
 
+import { argumentsFor, CRUD, type Crud, nextRow } from './crud.ts';
 import { operationsOn, TAME } from './operations.ts';
 
 /** Sends an operation and returns its data, or a subscription's first change. */
@@ -66,6 +67,15 @@ const READS = [
   'subscription { orderChanged(filter: { petId: "1", complete: false }, after: "$cursor") { kind } }',
 ];
 
+const KINDS = ['create', 'createMany', 'update', 'updateMany', 'delete'] as const;
+
+/** The writes that `fieldsOf` defines, with all of their fields. They refer to the first rows. */
+const writesOf = (...kinds: Crud['kind'][]): string[] =>
+  CRUD.filter(({ kind }) => kinds.includes(kind)).map((crud) => {
+    const args = argumentsFor(crud, nextRow(), () => '1', { id: '1', fields: 'all' });
+    return `${crud.name}(${args})`;
+  });
+
 const toMutation = (call: string): string =>
   `mutation { ${call} { __typename ... on Error { message } } }`;
 
@@ -85,17 +95,25 @@ const queriesOn = (schema: GraphQLSchema) =>
 
 /** Returns the names of mutations, arguments and fields of inputs that no operation uses. */
 export function namesWithoutOperation(schema: GraphQLSchema): string[] {
-  const sent = JSON.stringify([FIRST_WRITES, LATER_WRITES, READS, queriesOn(schema)]);
+  const sent = JSON.stringify([
+    FIRST_WRITES,
+    LATER_WRITES,
+    READS,
+    queriesOn(schema),
+    writesOf(...KINDS),
+  ]);
   const words = new Set(sent.match(/\w+/g));
   return namesOf(schema).filter((name) => !words.has(name));
 }
 
 /** Sends operations of all kinds to an empty store: each mutation, each filter and each order. */
 export async function sendEveryOperation(schema: GraphQLSchema, send: Send): Promise<void> {
-  for (const call of FIRST_WRITES) await send(toMutation(call));
+  for (const call of [...FIRST_WRITES, ...writesOf('create', 'createMany')])
+    await send(toMutation(call));
   const page = JSON.stringify(await send('{ changes(first: 1) { pageInfo { endCursor } } }'));
   const [, cursor = ''] = /"endCursor":"([^"]+)"/.exec(page) ?? [];
   for (const query of READS) await send(query.replace('$cursor', cursor));
   for (const { query, variables } of queriesOn(schema)) await send(query, variables);
-  for (const call of LATER_WRITES) await send(toMutation(call));
+  for (const call of [...LATER_WRITES, ...writesOf('update', 'updateMany', 'delete')])
+    await send(toMutation(call));
 }

@@ -1,0 +1,191 @@
+import {
+  getNamedType,
+  getNullableType,
+  type GraphQLField,
+  type GraphQLInputField,
+  type GraphQLInputObjectType,
+  type GraphQLSchema,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+} from 'graphql';
+
+import { upperFirst } from '../../src/gateway/tables/words.ts';
+import { TABLES } from '../../src/store/generated/tables.ts';
+import { petStore } from '../../src/store/index.ts';
+import type { Gateway } from './gateway.ts';
+
+const { schema } = petStore;
+
+/**
+ * Values of input fields that only a rule allows, by `Type.field`. `n` differs in each row. Other values are derived from
+ * the model.
+ */
+const VALUES: Readonly<Record<string, (n: number) => string | number>> = {};
+
+type Kind = 'create' | 'update' | 'delete' | 'createMany' | 'updateMany';
+
+/** A mutation that `fieldsOf` defines: it creates, changes or deletes rows of a type. */
+export interface Crud {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly type: string;
+  readonly scope: string;
+}
+
+const columnsOf = (type: string): Readonly<Record<string, Column>> =>
+  Object.entries(TABLES).find(([name]) => name === type)?.[1].columns ?? {};
+
+interface Column {
+  readonly maxLength: number | null;
+  readonly isNullable: boolean;
+}
+
+/** Returns the kind of a mutation if it writes rows of a type and is not the store's own. */
+function kindOf({ name, args }: GraphQLField<unknown, unknown>, type: string): Kind | undefined {
+  if (name === `delete${type}`) return 'delete';
+  if (name === `update${type}`) return 'update';
+  const input = args.find((arg) => arg.name === 'input');
+  if (!input) return undefined;
+  const isList = isListType(getNullableType(input.type));
+  const given = getNamedType(input.type).name;
+  if (isList && given === `${type}UpdateLine`) return 'updateMany';
+  if (!name.startsWith('create') || given !== `New${type}`) return undefined;
+  return isList ? 'createMany' : 'create';
+}
+
+function crudOf(field: GraphQLField<unknown, unknown>): Crud | undefined {
+  const { name, description } = field;
+  const scope = /Requires the scope `([^`]+)`/.exec(description ?? '')?.[1] ?? '';
+  for (const type of Object.keys(TABLES)) {
+    const kind = kindOf(field, type);
+    if (kind) return { name, kind, type, scope };
+  }
+  return undefined;
+}
+
+/** The mutations that `fieldsOf` defines. */
+export const CRUD: readonly Crud[] = Object.values(
+  schema.getMutationType()?.getFields() ?? {},
+).flatMap((field) => crudOf(field) ?? []);
+
+const isCrud = (name: string): boolean => CRUD.some((one) => one.name === name);
+
+/** The names of the mutations that tests list by hand. */
+export const CUSTOM: readonly string[] = Object.keys(
+  schema.getMutationType()?.getFields() ?? {},
+).filter((name) => !isCrud(name));
+
+/** Returns the id of a row of a type. */
+type IdOf = (type: string) => string;
+
+const OF_SCALAR: Readonly<Record<string, (n: number) => unknown>> = {
+  Int: (n) => n % 100,
+  Boolean: (n) => n % 2 === 0,
+  DateTime: (n) => new Date(Date.UTC(2100, 0, 1 + n)).toISOString(),
+  Date: (n) => new Date(Date.UTC(2100, 0, 1 + n)).toISOString().slice(0, 10),
+};
+
+function literalOf(type: string, field: GraphQLInputField, n: number, idOf: IdOf): string {
+  const { name } = field;
+  const named = getNamedType(field.type);
+  const own = VALUES[`${type}.${name}`];
+  if (own) return JSON.stringify(own(n));
+  if (named.name === 'ID') return JSON.stringify(idOf(upperFirst(name.replace(/Id$/, ''))));
+  if (isEnumType(named)) return named.getValues()[n % named.getValues().length]?.name ?? '';
+  if (named.name === 'String') {
+    const text = `${n} ${name} ${n}`;
+    return JSON.stringify(text.slice(0, columnsOf(type)[name]?.maxLength ?? 255));
+  }
+  const toValue = OF_SCALAR[named.name];
+  if (!toValue)
+    throw new Error(`Add a value of ${type}.${name} to VALUES in test/support/crud.ts.`);
+  return JSON.stringify(toValue(n));
+}
+
+const inputOf = (name: string): GraphQLInputObjectType => {
+  const input = schema.getType(name);
+  if (!isInputObjectType(input)) throw new Error(`There is no input ${name}.`);
+  return input;
+};
+
+interface Wanted {
+  /** Only the fields that a new row needs, all fields, or only one. */
+  readonly fields: 'required' | 'all' | 'one';
+  /** Whether nullable fields are null instead of omitted. */
+  readonly isExplicit?: boolean;
+}
+
+/** Returns the fields of an input as literals. `n` differs in each row. */
+function fieldsOf(crud: Crud, n: number, idOf: IdOf, { fields, isExplicit }: Wanted): string[] {
+  const { type, kind } = crud;
+  const isNew = kind === 'create' || kind === 'createMany';
+  const input = inputOf(isNew ? `New${type}` : `${type}Update`);
+  const all = Object.values(input.getFields());
+  const wanted = all.filter((field) => fields !== 'required' || isNonNullType(field.type));
+  const some = fields === 'one' ? wanted.slice(0, 1) : wanted;
+  const nulls = all.filter(
+    (field) => !some.includes(field) && columnsOf(type)[field.name]?.isNullable,
+  );
+  return [
+    ...some.map((field) => `${field.name}: ${literalOf(type, field, n, idOf)}`),
+    ...(isExplicit ? nulls.map(({ name }) => `${name}: null`) : []),
+  ];
+}
+
+let rows = 0;
+
+/** Returns a number that no other row has. */
+export const nextRow = (): number => (rows += 1);
+
+/** Returns the arguments of a mutation. `id` is the id of the row that it changes. */
+export function argumentsFor(
+  crud: Crud,
+  n: number,
+  idOf: IdOf,
+  { id = '', ...wanted }: Wanted & { readonly id?: string | undefined },
+): string {
+  const { kind } = crud;
+  const idArgument = `id: "${id}"`;
+  if (kind === 'delete') return idArgument;
+  const input = fieldsOf(crud, n, idOf, wanted);
+  if (kind === 'create') return `input: { ${input.join(', ')} }`;
+  if (kind === 'createMany') return `input: [{ ${input.join(', ')} }]`;
+  if (kind === 'update') return `${idArgument}, input: { ${input.join(', ')} }`;
+  return `input: [{ ${[idArgument, ...input].join(', ')} }]`;
+}
+
+/** Returns what to select of a mutation's result: the ids of the rows. */
+export function selectionOf({ name }: Crud, of: GraphQLSchema = schema): string {
+  const result = getNamedType(of.getMutationType()?.getFields()[name]?.type);
+  const [success] = result && 'getTypes' in result ? result.getTypes() : [];
+  const [field] = Object.values(success?.getFields() ?? {});
+  const isLines = field && isListType(getNullableType(field.type));
+  return `... on ${success?.name} { ${isLines ? `${field.name} { id }` : 'id'} }`;
+}
+
+/** Creates a row of a type with the fields that it needs, and the rows that it refers to; returns its id. */
+export async function makeRow(gateway: Gateway, type: string): Promise<string> {
+  const crud = CRUD.find((one) => one.kind === 'create' && one.type === type);
+  if (!crud) throw new Error(`No mutation creates a ${type}.`);
+  const idOf = await makeReferences(gateway, crud);
+  const args = argumentsFor(crud, nextRow(), idOf, { fields: 'required' });
+  const { made } = await gateway.data(
+    `mutation { made: ${crud.name}(${args}) { ${selectionOf(crud)} } }`,
+  );
+  return made.id;
+}
+
+/** Creates a row of each type that a mutation's input refers to, and returns a function that returns their ids. */
+export async function makeReferences(gateway: Gateway, { type, kind }: Crud): Promise<IdOf> {
+  const ids = new Map<string, string>();
+  if (kind !== 'delete') {
+    for (const { name, type: fieldType } of Object.values(inputOf(`New${type}`).getFields())) {
+      if (getNamedType(fieldType).name !== 'ID') continue;
+      const other = upperFirst(name.replace(/Id$/, ''));
+      ids.set(other, await makeRow(gateway, other));
+    }
+  }
+  return (other) => ids.get(other) ?? '';
+}
