@@ -24,6 +24,11 @@ const sources = filesIn('src').filter(
   (file) => file.endsWith('.ts') && !file.includes('generated'),
 );
 
+// The store that test/gateway/both/own-fields.test.ts serves.
+const bookshop = filesIn('test/gateway/bookshop').filter(
+  (file) => file.endsWith('.ts') && !file.includes('generated'),
+);
+
 // Programs that other tests compile and run; a `.txt` program needs generated files.
 const clientFiles = [...filesIn('docs/examples'), ...filesIn('test/clients')];
 const clientPrograms = clientFiles.filter((file) => /\.(?:ts|txt)$/.test(file));
@@ -189,9 +194,9 @@ describe('the samples of the documentation', () => {
     ]);
   });
 
-  it('are copied from the source if they are in TypeScript', () => {
+  it('are copied from the source or from the bookshop if they are in TypeScript', () => {
     const lines = new Set(
-      [...sources, ...clientPrograms].flatMap((file) =>
+      [...sources, ...bookshop, ...clientPrograms].flatMap((file) =>
         read(file)
           .split('\n')
           .map((line) => line.trim()),
