@@ -8,9 +8,8 @@ import { ALL_ROWS } from '../tables/pages.ts';
 import type { Repository } from '../tables/repository.ts';
 import { DEFAULT_PAGE } from '../tables/window.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
-import type { ListSize } from './cost-directives.ts';
+import type { FieldSql, ListSize } from './field-extensions.ts';
 import type { defineInputTypes } from './input-types.ts';
-import type { FieldSql } from './rows.ts';
 
 // How many statements for lists and counts one request may run at a time. The limit leaves connections for other
 // requests.

@@ -8,6 +8,8 @@ import {
   GraphQLString,
 } from 'graphql';
 
+import type { Cost, ListSize } from './field-extensions.ts';
+
 const names = new GraphQLList(new GraphQLNonNull(GraphQLString));
 
 /** @cost of the GraphQL Cost Directives Specification: https://ibm.github.io/graphql-specs/cost-spec.html */
@@ -55,36 +57,6 @@ export const listSize = new GraphQLDirective({
     },
   },
 });
-
-interface Cost {
-  readonly weight: string;
-}
-
-export interface ListSize {
-  readonly assumedSize: number;
-  readonly slicingArguments: readonly string[];
-  readonly sizedFields: readonly string[];
-  readonly requireOneSlicingArgument: boolean;
-}
-
-declare module 'graphql' {
-  interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs> {
-    readonly directives?: {
-      readonly cost?: Cost;
-      readonly listSize?: ListSize;
-    };
-  }
-
-  interface GraphQLArgumentExtensions {
-    readonly directives?: { readonly cost?: Cost };
-    /** The strings in this input that are written to indexed columns. */
-    readonly indexedTexts?: readonly string[];
-  }
-
-  interface GraphQLInputFieldExtensions {
-    readonly directives?: { readonly cost?: Cost };
-  }
-}
 
 /** Returns the extensions of a field that is a list of at most `assumedSize` items. */
 export const listOf = (

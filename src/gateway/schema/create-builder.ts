@@ -20,13 +20,13 @@ import { defineChanges } from './change-types.ts';
 import { defineLists } from './connections.ts';
 import { cost, listSize } from './cost-directives.ts';
 import { defineErrors, defineLine } from './error-types.ts';
+import type { ListPart } from './field-extensions.ts';
 import { defineInputTypes } from './input-types.ts';
 import { requireListSizes } from './list-sizes.ts';
 import { useMutationsPlugin } from './mutations.ts';
 import { defineNodes } from './nodes.ts';
 import { requireOptions } from './require-options.ts';
 import { defineDeleted, defineLinesField, defineRowFields } from './row-fields.ts';
-import type { ListPart } from './rows.ts';
 import { replaceId } from './scalars.ts';
 import { CURSOR_BYTES, limitTexts, type Tables } from './text-sizes.ts';
 

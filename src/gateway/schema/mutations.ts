@@ -12,7 +12,7 @@ import type { GraphQLFieldResolver } from 'graphql';
 import { type Caller, requireScope } from '../auth/caller.ts';
 import { GatewayError, Undeclared } from '../contract/gateway-error.ts';
 import { addError, type RequestLog } from '../telemetry/request-log.ts';
-import type { FieldSql } from './rows.ts';
+import type { FieldSql } from './field-extensions.ts';
 
 /** The description of every argument `idempotencyKey`. */
 export const IDEMPOTENCY_KEY =

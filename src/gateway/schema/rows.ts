@@ -4,100 +4,10 @@ import type { Sql } from 'sql-template-tag';
 import type { CallContext } from '../context.ts';
 import { parseId } from '../contract/parse.ts';
 import { onlyRow } from '../database/session.ts';
-import type { ListSource } from '../tables/list-loaders.ts';
 import type { RowLoader } from '../tables/loaders.ts';
-import type { Table } from '../tables/table.ts';
+import type { AggregateRow, FieldSql } from './field-extensions.ts';
 
 type Arguments = Readonly<Record<string, unknown>>;
-
-/** The row whose id is in an argument of the field. */
-export interface RowByArgument {
-  readonly kind: 'row';
-  readonly table: Table<never>;
-  /** @throws InvalidId */
-  readonly toId: (args: Arguments) => bigint;
-}
-
-/** The row whose id is in a field of the parent row. */
-export interface RelatedRow {
-  readonly kind: 'related';
-  readonly table: Table<never>;
-  readonly by: string;
-  /**
-   * SQL for a value computed from the row, given the aliases of the row and its parent. If omitted, the field is the
-   * row itself.
-   */
-  readonly value?: (row: string, parent: string) => string;
-  /** The JSON of the value if the row does not exist. */
-  readonly otherwise?: string;
-}
-
-/** A page of a list. */
-export interface ListOfRows {
-  readonly kind: 'list';
-  readonly source: ListSource;
-}
-
-/** The number of rows in a list. */
-export interface CountOfRows {
-  readonly kind: 'count';
-  readonly source: ListSource;
-}
-
-/** The row of an aggregate, whose columns have the names of the fields. */
-export interface AggregateRow {
-  readonly kind: 'aggregate';
-  /** @throws the error of an argument */
-  readonly toSelect: (args: Arguments) => Sql;
-}
-
-/**
- * How a field is written as SQL in queries that are compiled to one statement (graphql/statement/). A field that Pothos
- * exposes is read from its table's column. A query with any other field that has no FieldSql is executed by graphql-js.
- */
-export type FieldSql =
-  | RowByArgument
-  | RelatedRow
-  | ListOfRows
-  | CountOfRows
-  | AggregateRow
-  // A value computed from the row, given its alias.
-  | { readonly kind: 'value'; readonly value: (row: string) => string }
-  // The global id of the row (schema/nodes.ts).
-  | { readonly kind: 'nodeId' };
-
-/** A value of a connection, an edge or `pageInfo`. */
-export type ListValue =
-  // The cursor of an item.
-  | { readonly kind: 'cursor' }
-  // The number of all rows.
-  | { readonly kind: 'count' }
-  // Whether there are items after the page, or before it.
-  | { readonly kind: 'hasMore'; readonly isAfter: boolean }
-  // The cursor of the first or the last item; null if the page is empty.
-  | { readonly kind: 'endCursor'; readonly isLast: boolean };
-
-/** What a field of a connection, an edge or `pageInfo` is. */
-export type ListPart =
-  | ListValue
-  // The array of items.
-  | { readonly kind: 'items' }
-  // An object whose fields are parts of the list too, or the item.
-  | { readonly kind: 'object' };
-
-declare module 'graphql' {
-  interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs> {
-    readonly sql?: FieldSql;
-    readonly listPart?: ListPart;
-    /**
-     * Checks arguments before the operation is executed.
-     * @throws InvalidInput, InvalidId, InvalidCursor
-     */
-    checkArguments?(args: object): void;
-    /** The property that the field exposes; set by Pothos (4.15). */
-    readonly pothosExposedField?: string;
-  }
-}
 
 /** Resolves a field to the row whose id is given in an argument. */
 export function rowByArgument<Row>({ table, load }: RowLoader<Row>, argument: string) {

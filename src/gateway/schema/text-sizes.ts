@@ -8,13 +8,6 @@ import { fieldsIn } from './list-sizes.ts';
 
 export type Tables = Readonly<Record<string, Model>>;
 
-declare module 'graphql' {
-  interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs> {
-    /** The maximum size of a string as JSON in UTF-8. For a text column, it is derived from the column's length. */
-    readonly maxBytes?: number;
-  }
-}
-
 // A control character is written as `\u0001`; no other character takes more bytes.
 const BYTES_PER_CHARACTER = 6;
 const QUOTES_BYTES = 2;

@@ -1,9 +1,4 @@
-import {
-  GraphQLInt,
-  GraphQLString,
-  GraphQLBoolean,
-  type GraphQLScalarType,
-} from 'graphql';
+import { GraphQLInt, GraphQLString, GraphQLBoolean, type GraphQLScalarType } from 'graphql';
 import sql, { raw } from 'sql-template-tag';
 import { describe, expect, it } from 'vitest';
 

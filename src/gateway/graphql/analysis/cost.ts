@@ -18,8 +18,7 @@ import {
 import { LRUCache } from 'lru-cache';
 
 import { MAX_LIST_SIZE } from '../../contract/parse.ts';
-import type { ListSize } from '../../schema/cost-directives.ts';
-import type { FieldSql } from '../../schema/rows.ts';
+import type { FieldSql, ListSize } from '../../schema/field-extensions.ts';
 import {
   addEstimates,
   bytesOf,

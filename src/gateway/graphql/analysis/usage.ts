@@ -21,16 +21,6 @@ interface Element {
   readonly deprecationReason?: string | null | undefined;
 }
 
-declare module 'graphql' {
-  interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs> {
-    /**
-     * False if the resolver computes the value from data that it already has: the row, or the data that a mutation
-     * wrote.
-     */
-    readonly ofOtherRow?: false;
-  }
-}
-
 const isError = (type: GraphQLCompositeType): boolean =>
   type.name === 'Error' ||
   ('getInterfaces' in type && type.getInterfaces().some(({ name }) => name === 'Error'));

@@ -18,7 +18,7 @@ import type {
   ListPart,
   RelatedRow,
   RowByArgument,
-} from '../../schema/rows.ts';
+} from '../../schema/field-extensions.ts';
 import type { Variables } from '../analysis/field-cost.ts';
 import type { Operation } from '../analysis/operation.ts';
 import { formatOf, UNSENDABLE } from './json-sql.ts';

@@ -1,6 +1,6 @@
 import type { Sql } from 'sql-template-tag';
 
-import type { ListValue } from '../../schema/rows.ts';
+import type { ListValue } from '../../schema/field-extensions.ts';
 import type { Table } from '../../tables/table.ts';
 import type { Window } from '../../tables/window.ts';
 import type { Variables } from '../analysis/field-cost.ts';

@@ -1,7 +1,7 @@
 import type { Sql } from 'sql-template-tag';
 
 import type { Part } from '../../kinds/kind.ts';
-import type { ListValue } from '../../schema/rows.ts';
+import type { ListValue } from '../../schema/field-extensions.ts';
 import type { Window } from '../../tables/window.ts';
 import { concatenate, orElse, UNSENDABLE, writeValue } from './json-sql.ts';
 import type { Arguments } from './read-arguments.ts';
