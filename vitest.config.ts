@@ -92,6 +92,12 @@ export default defineConfig({
         setups: [BUILD],
         timeout: 600_000,
       }),
+      project('failover', {
+        include: ['test/failover/*.test.ts'],
+        databases: [],
+        setups: [BUILD],
+        timeout: 120_000,
+      }),
       project('clients', {
         include: ['test/clients/*.test.ts'],
         databases: ['PGlite'],

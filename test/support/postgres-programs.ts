@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
 /** The user that a program runs as; empty for the user of this process. */
-interface RunAs {
+export interface RunAs {
   readonly uid?: number;
   readonly gid?: number;
 }
@@ -27,7 +27,7 @@ function findPostgres(): string {
 const idOfNobody = (flag: string): number => Number(execFileSync('id', [flag, 'nobody']));
 
 /** PostgreSQL does not run as root. If this process does, returns an unprivileged user. */
-function findUser(): RunAs {
+export function findUser(): RunAs {
   if (process.getuid?.() !== 0) return {};
   return { uid: idOfNobody('-u'), gid: idOfNobody('-g') };
 }

@@ -56,6 +56,17 @@ export async function createCluster(folder: string, programs: PostgresPrograms):
   return dataFolder;
 }
 
+const pidFileIn = (dataFolder: string): string => join(dataFolder, 'postmaster.pid');
+
+/** Sends a signal to a running server and to every process that it started. */
+export function signalServer(dataFolder: string, signal: 'KILL' | 'STOP' | 'CONT'): void {
+  const [pid = ''] = readFileSync(pidFileIn(dataFolder), 'utf8').split('\n');
+  // While the server is suspended, it starts no session that the list would miss; but a session may
+  // end between being listed and being signalled.
+  const each = `{ kill -${signal} $children 2>/dev/null || true; }`;
+  execSync(`kill -STOP ${pid} && children=$(pgrep -P ${pid}) && ${each} && kill -${signal} ${pid}`);
+}
+
 /** A PostgreSQL server with its data in a folder. It does not run until start() is called. */
 export class PostgresServer {
   readonly port: number;
@@ -94,7 +105,7 @@ export class PostgresServer {
 
   /** Kills all processes at the same time, like a power failure. Connections break; with freeze() they only go silent. */
   async kill(): Promise<void> {
-    if (existsSync(this.#pidFile)) this.#signalAll('KILL');
+    if (existsSync(this.#pidFile)) signalServer(this.dataFolder, 'KILL');
     await this.#daemon?.ended;
     // The file remains, and its process id may soon belong to another program.
     rmSync(this.#pidFile, { force: true });
@@ -102,11 +113,11 @@ export class PostgresServer {
 
   /** Suspends all its processes until thaw(). */
   freeze(): void {
-    this.#signalAll('STOP');
+    signalServer(this.dataFolder, 'STOP');
   }
 
   thaw(): void {
-    this.#signalAll('CONT');
+    signalServer(this.dataFolder, 'CONT');
   }
 
   /** Returns its log since its last start. */
@@ -115,18 +126,7 @@ export class PostgresServer {
   }
 
   get #pidFile(): string {
-    return join(this.dataFolder, 'postmaster.pid');
-  }
-
-  /** Sends a signal to the server and to every process that it started. */
-  #signalAll(signal: 'KILL' | 'STOP' | 'CONT'): void {
-    const [pid = ''] = readFileSync(this.#pidFile, 'utf8').split('\n');
-    // While the server is suspended, it starts no session that the list would miss; but a session may
-    // end between being listed and being signalled.
-    const each = `{ kill -${signal} $children 2>/dev/null || true; }`;
-    execSync(
-      `kill -STOP ${pid} && children=$(pgrep -P ${pid}) && ${each} && kill -${signal} ${pid}`,
-    );
+    return pidFileIn(this.dataFolder);
   }
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { expect, onTestFinished } from 'vitest';
@@ -41,12 +42,13 @@ interface Result {
   readonly errors?: { extensions: { code: string } }[];
 }
 
+/** What operations are posted to. */
+interface Target {
+  readonly url: string;
+}
+
 /** Posts an operation, with the position of an earlier response if one is given. */
-export async function send(
-  gateway: { readonly url: string },
-  query: string,
-  position?: string | null,
-) {
+export async function send(gateway: Target, query: string, position?: string | null) {
   const start = performance.now();
   const headers = position == null ? {} : { 'Store-Position': position };
   const response = await post(gateway, { query }, { headers });
@@ -104,7 +106,7 @@ function startCallers(
 
 /** Starts callers that read, alternating between GraphQL and REST. No call may fail, or take longer than MAX_MS. */
 export function startReaders(
-  gateway: Gateway,
+  gateway: Target,
   query: string,
   { concurrency, path }: { concurrency: number; path: string },
 ): Callers {
@@ -115,8 +117,8 @@ export function startReaders(
       const body = await response.text();
       if (response.status !== 200) faults.push(body);
     } else {
-      const { data, errors } = await gateway.graphql(query);
-      if (errors ?? !data) faults.push(errors);
+      const { data, code } = await send(gateway, query);
+      if (code !== undefined || !data) faults.push({ code, data });
     }
   };
   return startCallers(concurrency, faults, async (caller, turn) => {
@@ -136,6 +138,8 @@ const order = (petId: string, key: string, quantity = 1): string =>
 export interface Writers extends Callers {
   /** The ids of the orders that were acknowledged, one for each key. */
   readonly ids: readonly string[];
+  /** When each was acknowledged, as in `performance.now()`. */
+  readonly times: readonly number[];
 }
 
 /**
@@ -143,11 +147,13 @@ export interface Writers extends Callers {
  * read with the position of the response must return the order.
  */
 export function startWriters(
-  gateway: Gateway,
+  gateway: Target,
   petId: string,
   { concurrency, quantity = 1 }: { concurrency: number; quantity?: number },
 ): Writers {
   const ids: string[] = [];
+  const times: number[] = [];
+  const prefix = randomUUID();
   const faults: unknown[] = [];
   const expectSeen = async (id: string, position: string): Promise<void> => {
     for (;;) {
@@ -166,6 +172,7 @@ export function startWriters(
       const id = data?.placeOrder?.id;
       if (id) {
         ids.push(id);
+        times.push(performance.now());
         // Without a DATABASE_REPLICA_URL, there is no position.
         return position === null ? undefined : expectSeen(id, position);
       }
@@ -176,9 +183,9 @@ export function startWriters(
     }
   };
   const callers = startCallers(concurrency, faults, (caller, turn) =>
-    place(`${quantity}-${caller}-${turn}`),
+    place(`${prefix}-${caller}-${turn}`),
   );
-  return { ...callers, ids };
+  return { ...callers, ids, times };
 }
 
 /** Returns the ids of the orders in a database that meet a condition. */

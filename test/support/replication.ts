@@ -2,24 +2,13 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 import { Client } from 'pg';
 
 import { type PostgresPrograms, preparePrograms } from './postgres-programs.ts';
 import { createCluster, freePort, PostgresServer, runSql } from './postgres.ts';
-
-/** A step that takes longer fails. */
-const MAX_MS = 30_000;
-
-async function until(what: () => string, isTrue: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + MAX_MS;
-  while (!(await isTrue())) {
-    if (performance.now() > deadline) throw new Error(`Not after ${MAX_MS} ms: ${what()}`);
-    await sleep(10);
-  }
-}
+import { MAX_MS, until } from './until.ts';
 
 /** Returns the only value of the result of a statement. */
 async function ask<Value>(url: string, sql: string): Promise<Value> {

@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import type { Member } from '../support/patroni-member.ts';
+import { type Cluster, hasPatroni, startCluster } from '../support/patroni.ts';
+import { killPrograms, type Program, startProgram } from '../support/program.ts';
+import { startTcpProxy, through } from '../support/proxies.ts';
+import { ordersOf, send, startReaders, startWriters } from '../support/replicated-gateway.ts';
+
+// How long a gateway may take to accept writes once a replica has become the primary.
+const MAX_DELAY_MS = 700;
+
+describe.skipIf(!hasPatroni)(
+  "the cluster of deploy/patroni (needs Debian's packages patroni, etcd-server and haproxy)",
+  () => {
+    let cluster: Cluster;
+    let gateways: Program[];
+    let petId: string;
+    /** The ids of all acknowledged orders. */
+    const placed: string[] = [];
+
+    const start = (variables = {}): Promise<Program> =>
+      startProgram({ ...cluster.environment, SAMPLE_STORE: 'false', ...variables });
+
+    beforeAll(async () => {
+      cluster = await startCluster();
+      await cluster.settle();
+      gateways = await Promise.all([start(), start()]);
+      const [gateway] = gateways as [Program];
+      const create = `mutation {
+        createCategory(input: { name: "Cats" }) { ... on Category { id } } }`;
+      const categoryId = (await send(gateway, create)).data.createCategory.id;
+      const created = await send(
+        gateway,
+        `mutation { createPet(input: { name: "Cleo", categoryId: "${categoryId}", quantity: 1000000 }) {
+          ... on Pet { id } } }`,
+      );
+      petId = created.data.createPet.id;
+    });
+    afterAll(async () => {
+      await killPrograms();
+      await cluster.stop();
+    });
+
+    /** Expects the primary to have each acknowledged order exactly once, and to have taken its units from the stock. */
+    async function expectAllPlaced(primary: Member): Promise<void> {
+      expect(new Set(placed).size).toBe(placed.length);
+      const orders = await ordersOf(primary.url);
+      const known = new Set<unknown>(placed);
+      expect(placed.filter((id) => !orders.has(id))).toEqual([]);
+      expect([...orders].filter((id) => !known.has(id))).toEqual([]);
+      const [gateway] = gateways as [Program];
+      const stock = `{ inventoryItem(petId: "${petId}") { quantity } }`;
+      const { data } = await send(gateway, stock, 'any');
+      expect(data.inventoryItem.quantity).toBe(1_000_000 - placed.length);
+    }
+
+    it.each<[string, (primary: Member) => unknown, (former: Member) => unknown]>([
+      ['is killed', (primary) => primary.kill(), (former) => former.start()],
+      ['is replaced by an operator', (primary) => primary.switchOver(), () => undefined],
+      ['freezes', (primary) => primary.freeze(), (former) => former.thaw()],
+    ])(
+      'fails no read and loses no order when the primary %s, and accepts writes within 0.7 s of the promotion',
+      async (_, begin, end) => {
+        const former = await cluster.settle();
+        const path = `/pets/${petId}`;
+        const query = `{ pet(id: "${petId}") { name inventory { quantity } } }`;
+        const readers = gateways.map((gateway) =>
+          startReaders(gateway, query, { concurrency: 3, path }),
+        );
+        // They also expect each read with the position of an order to return it.
+        const writers = gateways.map((gateway) => startWriters(gateway, petId, { concurrency: 3 }));
+        const goOn = (): Promise<unknown> =>
+          Promise.all([...readers, ...writers].map((callers) => callers.more(30)));
+        await goOn();
+        const replicas = cluster.members.filter((one) => one !== former);
+        const [{ primary, at }] = await Promise.all([cluster.promoted(replicas), begin(former)]);
+        await goOn();
+        await end(former);
+        await cluster.settle();
+        await goOn();
+        await Promise.all([...readers, ...writers].map((callers) => callers.stop()));
+
+        for (const { ids, times } of writers) {
+          const next = times.find((time) => time > at) ?? Infinity;
+          expect(next - at).toBeLessThan(MAX_DELAY_MS);
+          placed.push(...ids);
+        }
+        await expectAllPlaced(primary);
+      },
+    );
+
+    it('never writes to a former primary that was frozen, even if a gateway still has a route to it', async () => {
+      const former = await cluster.settle();
+      const route = await startTcpProxy([former.url]);
+      const stale = await start({
+        DATABASE_URL: through(route, former.url),
+        STATEMENT_TIMEOUT_MS: '2000',
+      });
+      const writers = startWriters(stale, petId, { concurrency: 6 });
+      await writers.more(30);
+      former.freeze();
+      const replicas = cluster.members.filter((one) => one !== former);
+      const { primary } = await cluster.promoted(replicas);
+      former.thaw();
+      await cluster.settle();
+      const rename = `mutation { updatePet(id: "${petId}", input: { name: "Rex" }) { ... on Pet { name } } }`;
+      expect((await send(stale, rename)).code).toBe('SERVICE_UNAVAILABLE');
+      route.targets = [primary.url];
+      await writers.more(30);
+      await writers.stop();
+      placed.push(...writers.ids);
+      await expectAllPlaced(primary);
+      await stale.stop();
+      await route.close();
+    });
+  },
+);
