@@ -18,6 +18,8 @@ const DATABASE_URL = 'postgresql://store@db/store';
 // How long closing the database may take, after the time for requests.
 const CLOSING_MS = 5000;
 
+const hasHaproxy = spawnSync('haproxy', ['-v']).status === 0;
+
 const read = (file: string): string => readFileSync(file, 'utf8');
 
 /** The variables that the Dockerfile sets. */
@@ -37,10 +39,23 @@ function expectGateway(variables: Record<string, string>, stopSeconds: number): 
   expect(stopSeconds * 1000).toBeGreaterThanOrEqual(stopDelayMs + stopTimeoutMs + CLOSING_MS);
 }
 
-describe('compose.yaml', () => {
-  const { services } = parse(read('compose.yaml').replaceAll(/\$\{\w+:\?[^}]*\}/g, 'secret'), {
-    merge: true,
-  }) as { services: Record<string, Record<string, unknown>> };
+type Services = Record<string, Record<string, unknown>>;
+
+const CLUSTER = 'deploy/patroni/compose.yaml';
+
+/** The services of a Compose file. */
+const servicesOf = (file: string): Services =>
+  (
+    parse(read(file).replaceAll(/\$\{\w+:\?[^}]*\}/g, 'secret'), { merge: true }) as {
+      services: Services;
+    }
+  ).services;
+
+describe.each([
+  { file: 'compose.yaml', images: ['pet-store-gateway'], withCapabilities: ['postgres'] },
+  { file: CLUSTER, images: ['pet-store-cluster', 'pet-store-gateway'], withCapabilities: [] },
+])('$file', ({ file, images, withCapabilities }) => {
+  const services = servicesOf(file);
 
   it.each(['gateway-1', 'gateway-2', 'migrate'])(
     'sets only variables that %s accepts, and a long enough grace period',
@@ -50,26 +65,68 @@ describe('compose.yaml', () => {
     },
   );
 
-  it('builds the image once, because simultaneous builds of one image fail, and starts the gateways after the migration', () => {
+  it('builds each image once, because simultaneous builds of one image fail, and starts the gateways after the migration', () => {
     const built = Object.values(services).filter((service) => service['build'] !== undefined);
-    const images = built.map((service) => service['image']);
-    expect(images).toEqual(['pet-store-gateway']);
+    expect(built.map((service) => service['image'])).toEqual(images);
     for (const name of ['gateway-1', 'gateway-2']) {
       expect(services[name]).toMatchObject({
-        image: images[0],
+        image: 'pet-store-gateway',
         depends_on: { migrate: { condition: 'service_completed_successfully' } },
       });
     }
   });
 
-  it('makes all root file systems read-only, drops the capabilities of all services except the database, and contains no password', () => {
+  it('makes all root file systems read-only, drops the capabilities of all services except a database that needs them, and contains no password', () => {
     expect(Object.values(services).filter((service) => service['read_only'] !== true)).toEqual([]);
     expect(
       Object.keys(services).filter((name) => services[name]?.['cap_drop'] === undefined),
-    ).toEqual(['postgres']);
-    expect(read('compose.yaml').match(/^ +POSTGRES_PASSWORD: .*$/gm)).toEqual([
-      expect.stringMatching(/\$\{POSTGRES_PASSWORD:\?.*\}$/),
-    ]);
+    ).toEqual(withCapabilities);
+    const passwords = read(file).match(/^ +\w+_PASSWORD: .*$/gm) ?? [];
+    expect(passwords).not.toEqual([]);
+    for (const line of passwords) expect(line).toMatch(/\$\{POSTGRES_PASSWORD:\?.*\}$/);
+  });
+});
+
+describe('deploy/patroni', () => {
+  const services = servicesOf(CLUSTER);
+  const haproxy = read('deploy/patroni/haproxy.cfg');
+  const databases = ['db-1', 'db-2', 'db-3'];
+
+  it('gives each server its own name, addresses and volume, and no variables that test/failover does not set', () => {
+    const known = read('test/support/patroni-member.ts').match(/\bPATRONI_\w+/g) ?? [];
+    for (const name of databases) {
+      const { environment, volumes } = services[name] as {
+        environment: Record<string, string>;
+        volumes: string[];
+      };
+      expect(Object.keys(environment).toSorted()).toEqual(known.toSorted());
+      expect(environment).toMatchObject({
+        PATRONI_NAME: name,
+        PATRONI_RESTAPI_CONNECT_ADDRESS: `${name}:8008`,
+        PATRONI_POSTGRESQL_CONNECT_ADDRESS: `${name}:5432`,
+      });
+      expect(volumes).toEqual([`${name}:/data`]);
+    }
+  });
+
+  it('leads the two addresses of the gateways through HAProxy to all servers', () => {
+    const { environment } = services['gateway-1'] as { environment: Record<string, string> };
+    const ports = ['DATABASE_URL', 'DATABASE_REPLICA_URL'].map(
+      (name) => new URL(environment[name] ?? '').port,
+    );
+    expect(haproxy.match(/(?<=bind :)\d+/g)).toEqual(ports);
+    const servers = haproxy.match(/(?<=^ {2}server )\S+/gm);
+    expect(servers).toEqual([...databases, ...databases]);
+  });
+
+  it.runIf(hasHaproxy)("passes HAProxy's verification (needs Debian's haproxy package)", () => {
+    const { status, stderr } = spawnSync('haproxy', ['-c', '-f', 'deploy/patroni/haproxy.cfg'], {
+      encoding: 'utf8',
+    });
+    // Here, the names of the servers lead nowhere.
+    const warnings = stderr.split('\n').filter((line) => line.startsWith('[WARNING]'));
+    expect(warnings.filter((line) => !line.includes('could not resolve address'))).toEqual([]);
+    expect(status).toBe(0);
   });
 });
 

@@ -1,9 +1,12 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { type Daemon, startDaemon } from './daemon.ts';
 import { findUser } from './postgres-programs.ts';
-import { runSql, signalServer } from './postgres.ts';
+import { pidFileIn, runSql, signalServer } from './postgres.ts';
+import { isAlive } from './program.ts';
+import { until } from './until.ts';
 
 // Debian's packages have the programs of PostgreSQL, with pg_basebackup and pg_rewind, in a folder for each version.
 const INSTALLED = '/usr/lib/postgresql';
@@ -19,11 +22,8 @@ export const IS_PRIMARY = 'select not pg_is_in_recovery() as value';
 export const toStoreUrl = (port: number): string =>
   `postgresql://store:${PASSWORD}@127.0.0.1:${port}/store`;
 
-/** What Patroni's REST API says about a server. */
-interface State {
-  readonly role: string;
-  readonly state: string;
-}
+/** The states of a server that follows the primary, or is the primary. */
+const UP = ['running', 'streaming'];
 
 /** A PostgreSQL server and the Patroni that runs it. */
 export class Member {
@@ -47,7 +47,7 @@ export class Member {
     const env = {
       PATH: `/usr/bin:/bin`,
       PATRONI_NAME: name,
-      PATRONI_ETCD3_HOST: new URL(etcd).host,
+      PATRONI_ETCD_HOST: new URL(etcd).host,
       PATRONI_RESTAPI_LISTEN: `127.0.0.1:${apiPort}`,
       PATRONI_RESTAPI_CONNECT_ADDRESS: `127.0.0.1:${apiPort}`,
       PATRONI_POSTGRESQL_LISTEN: `127.0.0.1:${port}`,
@@ -77,12 +77,19 @@ export class Member {
 
   /** Kills Patroni and all processes of the server at the same time, like a power failure. */
   async kill(): Promise<void> {
-    if (!this.#daemon) return;
-    this.#signalAll('KILL');
-    await this.#daemon.ended;
+    const daemon = this.#daemon;
+    if (!daemon) return;
     this.#daemon = undefined;
+    daemon.process.kill('SIGKILL');
+    const ended = daemon.ended.then(() => true);
+    // Patroni may have just started the server, which does not have a file with its process id yet.
+    const isKilled = (): Promise<boolean> => {
+      this.#signalServer('KILL');
+      return Promise.race([ended, sleep(50, false)]);
+    };
+    await until(() => `${this.name} has ended`, isKilled);
     // The file remains, and its process id may soon belong to another program.
-    rmSync(join(this.#dataFolder, 'postmaster.pid'), { force: true });
+    rmSync(this.#pidFile, { force: true });
   }
 
   /** Suspends Patroni and all processes of the server until thaw(). */
@@ -112,20 +119,25 @@ export class Member {
     return rows[0]?.['value'] === true;
   }
 
-  /** Returns what Patroni says; undefined if it does not respond. */
-  async state(): Promise<State | undefined> {
-    try {
-      const response = await fetch(`${this.api}/patroni`, { signal: AbortSignal.timeout(1000) });
-      return (await response.json()) as State;
-    } catch {
-      return undefined;
-    }
+  /** Returns the roles that the servers have for Patroni, and the states of those that do not follow the primary. */
+  async roles(): Promise<string[]> {
+    const response = await fetch(`${this.api}/cluster`, { signal: AbortSignal.timeout(1000) });
+    const { members } = (await response.json()) as { members: { role: string; state: string }[] };
+    return members.map(({ role, state }) => (UP.includes(state) ? role : state)).toSorted();
   }
 
-  #signalAll(signal: 'KILL' | 'STOP' | 'CONT'): void {
-    const { process: patroni } = this.#daemon ?? {};
-    patroni?.kill(`SIG${signal}`);
-    if (existsSync(join(this.#dataFolder, 'postmaster.pid')))
-      signalServer(this.#dataFolder, signal);
+  #signalAll(signal: 'STOP' | 'CONT'): void {
+    this.#daemon?.process.kill(`SIG${signal}`);
+    this.#signalServer(signal);
+  }
+
+  #signalServer(signal: 'KILL' | 'STOP' | 'CONT'): void {
+    if (!existsSync(this.#pidFile)) return;
+    const pid = parseInt(readFileSync(this.#pidFile, 'utf8'), 10);
+    if (isAlive(pid)) signalServer(this.#dataFolder, signal);
+  }
+
+  get #pidFile(): string {
+    return pidFileIn(this.#dataFolder);
   }
 }

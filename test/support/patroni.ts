@@ -8,7 +8,7 @@ import { Client } from 'pg';
 import { type Daemon, startDaemon } from './daemon.ts';
 import { hasServer, IS_PRIMARY, Member, toStoreUrl } from './patroni-member.ts';
 import { findUser } from './postgres-programs.ts';
-import { freePort, runSql } from './postgres.ts';
+import { freePort } from './postgres.ts';
 import { until } from './until.ts';
 
 /** Whether the programs of a cluster are installed: Debian's packages patroni, etcd-server, haproxy and postgresql. */
@@ -69,18 +69,10 @@ const logsOf = (members: readonly Member[]): string =>
 async function settle(members: readonly Member[]): Promise<Member> {
   let primary: Member | undefined;
   const isSettled = async (): Promise<boolean> => {
-    const found = await Promise.all(
-      members.map(async (one) => ((await one.isPrimary()) ? one : undefined)),
-    );
-    primary = found.find((one) => one);
-    if (!primary) return false;
-    const standbys = await runSql(
-      primary.url,
-      `select sync_state from pg_stat_replication where state = 'streaming' order by sync_state`,
-    ).catch(() => []);
-    if (standbys.map((row) => row['sync_state']).join() !== 'async,sync') return false;
-    const states = await Promise.all(members.map((one) => one.state()));
-    return states.every((one) => one?.state === 'running');
+    const states = await Promise.all(members.map((one) => one.isPrimary()));
+    primary = members[states.indexOf(true)];
+    const roles = await primary?.roles().catch(() => []);
+    return roles?.join() === 'leader,replica,sync_standby';
   };
   await until(() => `the cluster is complete:\n${logsOf(members)}`, isSettled);
   return primary as Member;
@@ -107,6 +99,7 @@ async function startEtcd(folder: string): Promise<{ url: string; daemon: Daemon 
   const url = `http://127.0.0.1:${await freePort()}`;
   const peer = `http://127.0.0.1:${await freePort()}`;
   const flags = {
+    'enable-v2': true,
     'data-dir': join(folder, 'etcd'),
     'listen-client-urls': url,
     'advertise-client-urls': url,

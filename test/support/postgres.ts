@@ -56,7 +56,8 @@ export async function createCluster(folder: string, programs: PostgresPrograms):
   return dataFolder;
 }
 
-const pidFileIn = (dataFolder: string): string => join(dataFolder, 'postmaster.pid');
+/** Returns the file with the process id of the server that runs on a data folder. */
+export const pidFileIn = (dataFolder: string): string => join(dataFolder, 'postmaster.pid');
 
 /** Sends a signal to a running server and to every process that it started. */
 export function signalServer(dataFolder: string, signal: 'KILL' | 'STOP' | 'CONT'): void {
@@ -64,7 +65,8 @@ export function signalServer(dataFolder: string, signal: 'KILL' | 'STOP' | 'CONT
   // While the server is suspended, it starts no session that the list would miss; but a session may
   // end between being listed and being signalled.
   const each = `{ kill -${signal} $children 2>/dev/null || true; }`;
-  execSync(`kill -STOP ${pid} && children=$(pgrep -P ${pid}) && ${each} && kill -${signal} ${pid}`);
+  const list = `children=$(pgrep -P ${pid} || true)`;
+  execSync(`kill -STOP ${pid} && ${list} && ${each} && kill -${signal} ${pid}`);
 }
 
 /** A PostgreSQL server with its data in a folder. It does not run until start() is called. */
