@@ -115,8 +115,7 @@ describe('deploy/patroni', () => {
       (name) => new URL(environment[name] ?? '').port,
     );
     expect(haproxy.match(/(?<=bind :)\d+/g)).toEqual(ports);
-    const servers = haproxy.match(/(?<=^ {2}server )\S+/gm);
-    expect(servers).toEqual([...databases, ...databases]);
+    expect(haproxy.match(/(?<=^ {2}server )\S+/gm)).toEqual([...databases, ...databases]);
   });
 
   it.runIf(hasHaproxy)("passes HAProxy's verification (needs Debian's haproxy package)", () => {
