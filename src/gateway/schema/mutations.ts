@@ -49,6 +49,32 @@ interface Call {
 
 const isCall = (context: object): context is Call => 'caller' in context;
 
+function callOf(context: object): Call {
+  if (!isCall(context)) throw new Error('A mutation needs a caller.');
+  return context;
+}
+
+type Resolve<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['Context'], object>;
+
+/** Returns a resolver that adds the code of its error to the request log, before the error becomes data. */
+const recordErrors =
+  <Types extends SchemaTypes>(
+    resolve: Resolve<Types>,
+    { name, pothosOptions: { errors } }: PothosOutputFieldConfig<Types>,
+  ): Resolve<Types> =>
+  async (source, args, context, info) => {
+    try {
+      return await resolve(source, args, context, info);
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      const { requestLog } = callOf(context);
+      if (requestLog) addError(requestLog, error);
+      // Only the errors of a store have a `kind`.
+      const isDeclared = errors?.types?.some((type) => error instanceof type);
+      throw 'kind' in error.constructor && !isDeclared ? new Undeclared(error, name) : error;
+    }
+  };
+
 /**
  * Adds a description of the scope to each mutation, checks the caller's scope, and sets the costs of mutations and of
  * fields of Query with a resolver of their own.
@@ -91,31 +117,24 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     };
   }
 
-  /**
-   * Checks the scope before a plugin of the store reads the arguments, and adds the codes of errors to the request log
-   * before the errors become data.
-   */
+  override wrapResolve(
+    resolve: Resolve<Types>,
+    field: PothosOutputFieldConfig<Types>,
+  ): Resolve<Types> {
+    return field.kind === 'Mutation' ? recordErrors(resolve, field) : resolve;
+  }
+
+  /** Checks the scope before a plugin of the store reads the arguments. */
   override wrapArgMappers(
-    resolve: GraphQLFieldResolver<unknown, Types['Context'], object> | undefined,
+    resolve: Resolve<Types> | undefined,
     field: PothosOutputFieldConfig<Types>,
   ): typeof resolve {
     if (!resolve || field.kind !== 'Mutation') return resolve;
-    const { scope, errors } = field.pothosOptions;
-    return async (source, args, context, info) => {
-      if (!isCall(context)) throw new Error('A mutation needs a caller.');
-      try {
-        requireScope(context.caller, scope);
-        return await resolve(source, args, context, info);
-      } catch (error) {
-        if (error instanceof GatewayError && context.requestLog)
-          addError(context.requestLog, error);
-        // Only the errors of a store have a `kind`.
-        const isDeclared = errors?.types?.some((type) => error instanceof type);
-        if (error instanceof GatewayError && 'kind' in error.constructor && !isDeclared)
-          throw new Undeclared(error, field.name);
-        throw error;
-      }
-    };
+    const { scope } = field.pothosOptions;
+    return recordErrors((source, args, context, info) => {
+      requireScope(callOf(context).caller, scope);
+      return resolve(source, args, context, info);
+    }, field);
   }
 }
 
