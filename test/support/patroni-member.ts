@@ -16,7 +16,7 @@ export const hasServer = VERSION !== undefined;
 
 const PASSWORD = 'store';
 
-export const IS_PRIMARY = 'select not pg_is_in_recovery() as value';
+const IS_PRIMARY = 'select not pg_is_in_recovery() as value';
 
 /** Returns the URL of the database that the cluster creates, at a port of this machine. */
 export const toStoreUrl = (port: number): string =>

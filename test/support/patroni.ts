@@ -3,10 +3,8 @@ import { chown, copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { Client } from 'pg';
-
 import { type Daemon, startDaemon } from './daemon.ts';
-import { hasServer, IS_PRIMARY, Member, toStoreUrl } from './patroni-member.ts';
+import { hasServer, Member, toStoreUrl } from './patroni-member.ts';
 import { findUser } from './postgres-programs.ts';
 import { freePort } from './postgres.ts';
 import { until } from './until.ts';
@@ -76,18 +74,14 @@ async function settle(members: readonly Member[]): Promise<Member> {
 }
 
 async function promoted(replicas: readonly Member[]): Promise<Promotion> {
-  const clients = replicas.map(({ url }) => new Client({ connectionString: url }));
-  await Promise.all(clients.map((client) => client.connect()));
-  let index = -1;
+  let primary: Member | undefined;
   const isPromoted = async (): Promise<boolean> => {
-    const states = await Promise.all(clients.map((client) => client.query(IS_PRIMARY)));
-    index = states.findIndex(({ rows }) => rows[0]?.value);
-    return index >= 0;
+    const states = await Promise.all(replicas.map((one) => one.isPrimary()));
+    primary = replicas[states.indexOf(true)];
+    return primary !== undefined;
   };
   await until(() => `a replica is promoted:\n${logsOf(replicas)}`, isPromoted);
-  const at = performance.now();
-  await Promise.all(clients.map((client) => client.end()));
-  return { primary: replicas[index] as Member, at };
+  return { primary: primary as Member, at: performance.now() };
 }
 
 /** Starts the only member of an etcd cluster, and returns its URL. */

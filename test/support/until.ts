@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A step that takes longer fails. */
-export const MAX_MS = 30_000;
+export const MAX_MS = 60_000;
 
 /**
  * Waits until `isTrue` returns true.
