@@ -19,6 +19,7 @@ const ORDER = [
   'schema',
   'graphql',
   'rest',
+  'mcp',
   'pages',
   'server',
   'index.ts',

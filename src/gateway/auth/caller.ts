@@ -95,8 +95,11 @@ export const callerKeyOf = (
 ): string =>
   subject === undefined ? `address ${networkOf(socket.remoteAddress)}` : `subject ${subject}`;
 
+export const hasScope = ({ scopes }: Caller, scope: string): boolean =>
+  scopes === 'all' || scopes.has(scope);
+
 /** Checks that a caller has a scope. @throws Unauthenticated, Forbidden */
-export function requireScope({ subject, scopes }: Caller, scope: string): void {
-  if (scopes === 'all' || scopes.has(scope)) return;
-  throw subject === undefined ? new Unauthenticated() : new Forbidden(scope);
+export function requireScope(caller: Caller, scope: string): void {
+  if (hasScope(caller, scope)) return;
+  throw caller.subject === undefined ? new Unauthenticated() : new Forbidden(scope);
 }

@@ -75,6 +75,7 @@ function toConfig(variables: Variables) {
     limits: toLimits(variables),
     documents: variables.DOCUMENTS,
     manifest: variables.DOCUMENTS_MANIFEST && resolve(variables.DOCUMENTS_MANIFEST),
+    mcpOperations: variables.MCP_OPERATIONS && resolve(variables.MCP_OPERATIONS),
     auth,
     // Without tokens, a page on another site could call the gateway through DNS rebinding: a host name of that site can
     // resolve to this machine.

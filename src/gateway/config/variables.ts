@@ -145,6 +145,14 @@ export const Variables = z.object({
     .optional()
     .describe('The file with the trusted documents, such as the output of `npm run manifest`.')
     .meta({ reason: '`DOCUMENTS=trusted` requires it' }),
+  MCP_OPERATIONS: z
+    .string()
+    .optional()
+    .describe(
+      'The folder with the operations that agents can call as tools at `/mcp`, such as ' +
+        '`src/store/tools`. If not set, there is no `/mcp`.',
+    )
+    .meta({ reason: 'agents use the store' }),
   AUTH: choice('none', 'jwt')
     .default('none')
     .describe(

@@ -8,15 +8,10 @@ import { GatewayError } from '../contract/gateway-error.ts';
 import type { Log } from '../telemetry/log.ts';
 import { toClientResult, toExecutionError } from './client-errors.ts';
 import { EVENT_HEADERS, EVENT_STREAM, writeEvent, writeEvents } from './event-stream.ts';
+import { parseJsonBodies, requirePlainBody } from './json-body.ts';
 import { stringifyResult } from './json-text.ts';
 import { GRAPHQL_TYPE, GRAPHQL_TYPES, JSON_TYPE, preferredType } from './media-types.ts';
-import {
-  type DocumentParams,
-  paramsInBody,
-  paramsInQuery,
-  parseBody,
-  rejectOtherOrigins,
-} from './params.ts';
+import { type DocumentParams, paramsInBody, paramsInQuery, rejectOtherOrigins } from './params.ts';
 import { createWebSockets } from './websockets.ts';
 import { type EndpointOptions, isStream, type Results } from './yoga.ts';
 
@@ -110,12 +105,7 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
       request.sendsEvents = type === EVENT_STREAM;
       request.caller = await context.authenticate(request.headers);
     });
-    // Forms on other sites can't send this type.
-    app.addContentTypeParser(
-      JSON_TYPE,
-      { parseAs: 'buffer', bodyLimit: limits.maxBodyBytes },
-      async ({ headers }: FastifyRequest, body: Buffer) => parseBody(body, headers, limits),
-    );
+    parseJsonBodies(app, limits);
     app.route({
       method: ['GET', 'HEAD'],
       url: GRAPHQL_PATH,
@@ -126,13 +116,7 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
       wsHandler: webSockets.open,
     });
     app.post(GRAPHQL_PATH, {
-      onRequest: async ({
-        headers: { 'content-type': type, 'content-encoding': encoding = '' },
-      }) => {
-        if (!type || !/^(identity)?$/i.test(encoding.trim())) {
-          throw new GatewayError('UNSUPPORTED_MEDIA_TYPE');
-        }
-      },
+      onRequest: async ({ headers }) => requirePlainBody(headers),
       handler: (request, reply) => respond(request, reply, paramsInBody(request.body, limits)),
     });
     done();

@@ -46,6 +46,8 @@ export const isStream = (results: Results): results is AsyncIterable<ExecutionRe
 interface OperationRequest {
   readonly caller: Caller;
   readonly params: DocumentParams;
+  /** The text of a document of the operator's, which runs in place of the one in `params`, whatever DOCUMENTS says. */
+  readonly text?: string;
   /** Whether the request is a GET, which must not change anything. */
   readonly isSafe?: boolean;
 }
@@ -184,7 +186,10 @@ export function createExecutor(options: GraphqlOptions, plugins: Plugins = []): 
   const findText = createFindText(documents, manifest, config.documents);
   const inTurn = createInTurn(documents);
   const run = createRun(schema, [...createPlugins(options, documents), ...plugins], documents);
-  return async ({ req, res, requestLog, recipient }, { caller, params, isSafe = false }) => {
+  return async (
+    { req, res, requestLog, recipient },
+    { caller, params, text: own, isSafe = false },
+  ) => {
     try {
       // The context has all properties that are set later, because V8 is slower with objects that grow or are created by
       // spread.
@@ -201,7 +206,7 @@ export function createExecutor(options: GraphqlOptions, plugins: Plugins = []): 
         params,
         operation: undefined,
       };
-      const text = findText(params, caller);
+      const text = own ?? findText(params, caller);
       return await (documents.find(text, caller)
         ? run(request, text, isSafe)
         : inTurn(text, request, () => run(request, text, isSafe)));

@@ -111,6 +111,8 @@ declare module 'graphql' {
      * wrote.
      */
     readonly ofOtherRow?: false;
+    /** The scope that a mutation requires. */
+    readonly scope?: string;
     /** The property that the field exposes; set by Pothos (4.15). */
     readonly pothosExposedField?: string;
   }

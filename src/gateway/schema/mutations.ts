@@ -96,7 +96,15 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       );
     }
     const need = `Requires the scope \`${field.pothosOptions.scope}\` if the gateway requires tokens.`;
-    return withCost({ ...field, description: `${field.description} ${need}` }, WRITE_COST);
+    const { scope } = field.pothosOptions;
+    return withCost(
+      {
+        ...field,
+        description: `${field.description} ${need}`,
+        extensions: { ...field.extensions, scope },
+      },
+      WRITE_COST,
+    );
   }
 
   /** Puts the success type first in each result union, and describes when each member is returned. */

@@ -40,11 +40,15 @@ async function listen(server: Server, { host, port }: Config): Promise<AddressIn
 
 /**
  * Opens the configured database, and fills a new database with samples if configured. Checks the manifest of trusted
- * documents first, so that an invalid manifest prevents startup before anything changes.
+ * documents and the tools first, so that an invalid one prevents startup before anything changes.
  * @throws ConfigError, MigrationError
  */
 export async function openStore(store: Store, config: Config, log: Log): Promise<Database> {
   if (config.manifest) readManifest(config.manifest, store.schema, config);
+  if (config.mcpOperations) {
+    const { readTools } = await import('../mcp/tools.ts');
+    readTools(config.mcpOperations, store.schema, config);
+  }
   const db = await openDatabase(store.migrations, config, log);
   await requireRecorded(db, store.changedTypes);
   await requireSortIndexes(db, store.changedTypes.values());

@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import type { Database } from '../database/database.ts';
 import { createGraphqlEndpoint } from '../graphql/endpoint.ts';
 import { createStreams } from '../graphql/streams.ts';
-import { createExecutor } from '../graphql/yoga.ts';
+import { createExecutor, type EndpointOptions } from '../graphql/yoga.ts';
 import { createPageRoutes } from '../pages/page-routes.ts';
 import { createRest } from '../rest/create-rest.ts';
 import { deprecatedOf } from '../rest/rest-operation.ts';
@@ -18,9 +18,18 @@ import { createApp } from './app.ts';
 import { createHealth } from './health.ts';
 import { shutDown, type ShutdownState } from './shutdown.ts';
 
+/** Loads the Model Context Protocol, which takes time and memory, only for who uses it. @throws ConfigError */
+async function openMcp(folder: string, options: EndpointOptions, { title, schema }: Store) {
+  const [{ createMcp }, { readTools }] = await Promise.all([
+    import('../mcp/endpoint.ts'),
+    import('../mcp/tools.ts'),
+  ]);
+  return createMcp({ ...options, title, tools: readTools(folder, schema, options.config) });
+}
+
 /**
  * Creates the gateway: GraphQL, REST and the pages, on a server that does not listen yet.
- * @throws ConfigError if the manifest of trusted documents or the guide can't be used
+ * @throws ConfigError if the manifest of trusted documents, the guide or a tool can't be used
  */
 export async function createGateway(store: Store, db: Database, config: Config, log: Log) {
   const shutdown: ShutdownState = { hasStarted: false };
@@ -43,7 +52,8 @@ export async function createGateway(store: Store, db: Database, config: Config, 
   };
   const streams = createStreams(config, metrics.streams);
   const options = { schema: store.schema, context, config, log, metrics, streams };
-  const endpoint = createGraphqlEndpoint({ ...options, executor: createExecutor(options) });
+  const operations = { ...options, executor: createExecutor(options) };
+  const endpoint = createGraphqlEndpoint(operations);
   const site = { store, config };
   const { app, sockets } = await createApp({
     config,
@@ -53,6 +63,7 @@ export async function createGateway(store: Store, db: Database, config: Config, 
     routes: [
       endpoint.routes,
       createRest({ site, context, metrics }),
+      ...(config.mcpOperations ? [await openMcp(config.mcpOperations, operations, store)] : []),
       createHealth(context, metrics, shutdown),
       createPageRoutes(site),
     ],

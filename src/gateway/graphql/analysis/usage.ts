@@ -21,7 +21,8 @@ interface Element {
   readonly deprecationReason?: string | null | undefined;
 }
 
-const isError = (type: GraphQLCompositeType): boolean =>
+/** Whether a type is an error that a mutation returns as data. */
+export const isError = (type: GraphQLCompositeType): boolean =>
   type.name === 'Error' ||
   ('getInterfaces' in type && type.getInterfaces().some(({ name }) => name === 'Error'));
 

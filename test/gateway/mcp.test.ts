@@ -1,0 +1,334 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { buildSchema } from 'graphql';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+
+import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
+import { readTools } from '../../src/gateway/mcp/tools.ts';
+import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { callOf, callTool, connectClient, postMessage } from '../support/mcp.ts';
+import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
+
+const SITE = 'https://shop.example';
+const RESOURCE = `${SITE}/shop/mcp`;
+const METADATA = '/.well-known/oauth-protected-resource';
+
+const DOCUMENTS = {
+  list: '"Lists them." query list($first: Int! = 2) { categories(first: $first) { nodes { id } } }',
+  many: '"Costs much." query many { categories(first: 100) { nodes { pets(first: 100) { nodes { id category { pets(first: 100) { nodes { id } } } } } } } }',
+};
+
+/** Writes documents to a folder until the test or the file ends. */
+function writeTools(documents: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tools-'));
+  for (const [name, text] of Object.entries(documents)) {
+    writeFileSync(join(folder, `${name}.graphql`), text);
+  }
+  return folder;
+}
+
+let folder: string;
+let gateway: Gateway;
+let guarded: Gateway;
+let plain: Gateway;
+beforeAll(async () => {
+  folder = writeTools(DOCUMENTS);
+  gateway = await startGateway({ MCP_OPERATIONS: folder, CORS_ORIGINS: SITE });
+  const that = openThatOf(gateway);
+  const auth = { ...AUTH_BY_SECRET, AUTH_AUDIENCE: RESOURCE };
+  guarded = await startGateway({ MCP_OPERATIONS: folder, ...auth }, that);
+  plain = await startGateway({}, that);
+});
+afterAll(async () => {
+  for (const each of [plain, guarded, gateway]) await each.close();
+  rmSync(folder, { recursive: true });
+});
+
+const LIST = callOf('list');
+const DISCOVER = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+
+describe('a message to /mcp', () => {
+  it.each([
+    ['is not JSON', '{', {}, 400],
+    ['is a batch', [LIST, LIST], {}, 400],
+    ['is null', 'null', {}, 400],
+    ['is no message', {}, {}, 400],
+    ['has more than a million bytes', callOf('list', { first: 'x'.repeat(1_000_000) }), {}, 413],
+    ['has 50,001 values', callOf('list', { first: Array(50_001).fill(1) }), {}, 413],
+    ['has another version of the protocol', LIST, { 'mcp-protocol-version': '1999-01-01' }, 400],
+    ['accepts no events', LIST, { accept: 'application/json' }, 406],
+    ['is not called JSON', LIST, { 'content-type': 'text/plain' }, 415],
+    ['is encoded', LIST, { 'content-encoding': 'gzip' }, 415],
+    ['comes from a page on another site', LIST, { origin: 'https://other.example' }, 403],
+    ['comes from a page on an allowed site', LIST, { origin: SITE }, 200],
+  ])('gets status %4$s if it %s', async (_name, message, headers, status) => {
+    const text = typeof message === 'string' ? message : JSON.stringify(message);
+    expect((await postMessage(gateway, text, headers)).status).toBe(status);
+  });
+
+  it.each([
+    ['names an unknown tool', callOf('nothing')],
+    ['names no tool', callOf(1)],
+    ['has arguments that are no object', callOf('list', [1])],
+    ['names an unknown method', { jsonrpc: '2.0', id: 1, method: 'prompts/list' }],
+  ])('gets an error of the protocol if it %s', async (_name, message) => {
+    const text = await (await postMessage(gateway, message)).text();
+    expect(text).toMatch(/"error":\{"code":-326\d\d,/);
+  });
+
+  it.each(['GET', 'DELETE', 'PUT'])('gets 405 and Allow if it is a %s', async (method) => {
+    const response = await fetch(`${gateway.url}/mcp`, { method });
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
+  });
+
+  it('that subscribes is rejected at once, because the tools never change', async () => {
+    const response = await postMessage(
+      gateway,
+      {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'subscriptions/listen',
+        params: { notifications: { toolsListChanged: true }, _meta: DISCOVER },
+      },
+      { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' },
+    );
+    expect(await response.json()).toMatchObject({ error: { code: -32603 } });
+  });
+});
+
+describe('a call of a tool', () => {
+  it.each([
+    [
+      'an unknown argument',
+      'list',
+      { frist: 1 },
+      /^INVALID_INPUT: frist: .+ Correct the arguments/,
+    ],
+    ['an argument of the wrong type', 'list', { first: 'x' }, /^INVALID_INPUT: first: .+ Correct/],
+    ['an argument out of bounds', 'list', { first: 101 }, /^INVALID_INPUT: first: .+ Correct/],
+    ['a cost above the limit', 'many', {}, /^QUERY_TOO_COSTLY: .+ Ask for fewer items\.$/],
+  ])('with %s returns an error that says what to do', async (_name, tool, args, error) => {
+    const client = await connectClient(gateway);
+    expect((await callTool(client, tool, args)).error).toMatch(error);
+  });
+
+  it('reveals no inside of an unexpected error, which the log has', async () => {
+    const broken = await startGateway({ MCP_OPERATIONS: folder }, async () => ({
+      ...gateway.db,
+      query: () => Promise.reject(new Error('planted')),
+      close: async () => {},
+    }));
+    const client = await connectClient(broken);
+    const { error } = await callTool(client, 'list');
+    expect(error).toMatch(/^INTERNAL_SERVER_ERROR: /);
+    expect(error).not.toContain('planted');
+    expect(JSON.stringify(broken.loggedErrors.splice(0).map(String))).toContain('object');
+    await broken.close();
+  });
+
+  it('is measured, logged and named as the operation of the document', async () => {
+    await callTool(await connectClient(gateway), 'list');
+    const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+    expect(metrics).toMatch(/graphql_operation_duration_seconds_count\{operation_name="list"/);
+    expect(metrics).toMatch(/http_request_duration_seconds_count\{method="POST",route="\/mcp"/);
+    expect(gateway.loggedLines).toContainEqual(
+      expect.objectContaining({ route: '/mcp', operationName: 'list', cost: expect.any(Number) }),
+    );
+  });
+
+  it('works with DOCUMENTS=trusted, whose manifest need not have the document', async () => {
+    const manifest = join(folder, 'manifest.json');
+    writeFileSync(manifest, '{}');
+    const trusted = await startGateway(
+      { MCP_OPERATIONS: folder, DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: manifest },
+      openThatOf(gateway),
+    );
+    onTestFinished(() => trusted.close());
+    const client = await connectClient(trusted);
+    expect((await callTool(client, 'list')).data.categories.nodes).toEqual([]);
+    await client.close();
+  });
+});
+
+describe('a gateway with tokens', () => {
+  it('says where to get one, with the scopes of the tools, in a document to which 401 leads', async () => {
+    const response = await postMessage(guarded, LIST);
+    expect(response.status).toBe(401);
+    const url = `${SITE}/shop${METADATA}`;
+    expect(response.headers.get('www-authenticate')).toContain(`resource_metadata="${url}"`);
+    expect(await (await fetch(guarded.url + METADATA)).json()).toEqual({
+      resource: RESOURCE,
+      resource_name: 'Pet store',
+      authorization_servers: [AUTH_BY_SECRET.AUTH_ISSUER],
+      scopes_supported: ['read'],
+      bearer_methods_supported: ['header'],
+    });
+  });
+
+  it('refuses a token for another audience', async () => {
+    const token = bearing(await mint({ scope: 'read' }));
+    expect((await postMessage(guarded, LIST, token)).status).toBe(401);
+    const own = bearing(await mint({ scope: 'read', aud: RESOURCE }));
+    expect((await postMessage(guarded, LIST, own)).status).toBe(200);
+  });
+});
+
+it.each(['/mcp', METADATA])('without MCP_OPERATIONS, there is no %s', async (path) => {
+  expect((await fetch(plain.url + path)).status).toBe(404);
+});
+
+const SCHEMA = buildSchema(`
+  enum Size { "Few." SMALL LARGE }
+  "Conditions."
+  input Filter { size: Size = SMALL, ids: [ID!], not: Filter }
+  interface Error { code: String! }
+  type Missing implements Error { code: String! }
+  type Row { id: ID!, at: DateTime }
+  type Other { name: String }
+  union Result = Row | Missing
+  union Either = Row | Other
+  scalar DateTime
+  type Query { "All rows." rows("Which ones." filter: Filter, size: Size): [Row!]!, either: Either }
+  type Mutation { write(id: ID!, idempotencyKey: String): Result!, other: Int }
+  type Subscription { row: Row }
+`);
+
+const read = (text: string, more: Record<string, string> = {}) => {
+  const own = writeTools({ tool: text, ...more });
+  onTestFinished(() => rmSync(own, { recursive: true }));
+  return readTools(own, SCHEMA, readConfig({}));
+};
+
+describe('a document', () => {
+  it('becomes a tool with the schemas of its variables and of what it selects', () => {
+    const tools = read(`
+      "Finds rows."
+      query find($filter: Filter, "How large." $size: Size! = LARGE) {
+        found: rows(filter: $filter, size: $size) { ...Fields }
+        either { __typename ... on Row { id } ... on Other { name } }
+      }
+      fragment Fields on Row { id at @include(if: true) }`);
+    const { name, inputSchema, outputSchema } = tools.get('find')?.definition ?? {};
+    expect(name).toBe('find');
+    const size = { enum: ['SMALL', 'LARGE'], description: 'SMALL: Few. LARGE: LARGE' };
+    expect(inputSchema).toEqual({
+      type: 'object',
+      properties: {
+        filter: {
+          type: ['object', 'null'],
+          properties: {
+            size: {
+              ...size,
+              type: ['string', 'null'],
+              enum: [...size.enum, null],
+              default: 'SMALL',
+            },
+            ids: { type: ['array', 'null'], items: { type: 'string' } },
+            not: { type: ['object', 'null'] },
+          },
+          required: [],
+          additionalProperties: false,
+          description: 'Which ones. Conditions.',
+        },
+        size: {
+          ...size,
+          type: 'string',
+          description: `How large. ${size.description}`,
+          default: 'LARGE',
+        },
+      },
+      required: [],
+      additionalProperties: false,
+    });
+    const id = { type: 'string' };
+    const row = { type: 'object', properties: { __typename: {}, id } };
+    const other = {
+      type: 'object',
+      properties: { __typename: {}, name: { type: ['string', 'null'] } },
+    };
+    expect(outputSchema).toEqual({
+      type: 'object',
+      properties: {
+        found: {
+          type: 'array',
+          description: 'All rows.',
+          items: {
+            type: 'object',
+            properties: { id, at: { type: ['string', 'null'], format: 'date-time' } },
+          },
+        },
+        either: { anyOf: [{ anyOf: [row, other] }, { type: 'null' }] },
+      },
+    });
+  });
+
+  it('that writes becomes a tool whose key is required, with a rule for choosing it', () => {
+    const tools = read(`
+      "Writes." mutation write($id: ID!, $key: String!) {
+        write(id: $id, idempotencyKey: $key) { ... on Row { id } ... on Error { code } }
+      }`);
+    const { inputSchema, annotations } = tools.get('write')?.definition ?? {};
+    expect(inputSchema).toMatchObject({
+      required: ['id', 'key'],
+      properties: { key: { minLength: 1, maxLength: 255, description: /UUID/ } },
+    });
+    expect(annotations).toEqual({ readOnlyHint: false, idempotentHint: true });
+  });
+
+  const KEY = /pass a variable of type String! as idempotencyKey/;
+  it.each([
+    ['has a syntax error', '"A." query a {\n  rows {', /:2:9: Syntax Error/],
+    ['does not fit the schema', '"A." query a {\n  none }', /:2:3: Cannot query field "none"/],
+    ['has no description', 'query a { either { __typename } }', /:1:1: .+ description/],
+    ['has no name', '"A." { either { __typename } }', /Syntax Error|:1:\d+: .+ name/],
+    [
+      'has two operations',
+      '"A." query a { either { __typename } } query b { either { __typename } }',
+      /one operation/,
+    ],
+    ['subscribes', '"A." subscription a { row { id } }', /:1:\d+: A tool must not subscribe/],
+    ['writes without a key', '"A." mutation a { write(id: 1) { __typename } }', KEY],
+    [
+      'writes with a fixed key',
+      '"A." mutation a { write(id: 1, idempotencyKey: "a") { __typename } }',
+      KEY,
+    ],
+    [
+      'writes with a key that can be omitted',
+      '"A." mutation a($k: String) { write(id: 1, idempotencyKey: $k) { __typename } }',
+      KEY,
+    ],
+    [
+      'writes with a default key',
+      '"A." mutation a($k: String! = "a") { write(id: 1, idempotencyKey: $k) { __typename } }',
+      KEY,
+    ],
+    [
+      'writes twice',
+      '"A." mutation a($k: String!) { write(id: 1, idempotencyKey: $k) { __typename } other }',
+      /one field/,
+    ],
+  ])('ends the start with its file, line and column if it %s', (_name, text, message) => {
+    expect(() => read(text)).toThrow(ConfigError);
+    expect(() => read(text)).toThrow(/^MCP_OPERATIONS: .+\/tool\.graphql:/);
+    expect(() => read(text)).toThrow(message);
+  });
+
+  it('ends the start if another one has the same name', () => {
+    const text = '"A." query a { either { __typename } }';
+    expect(() => read(text, { second: text })).toThrow(/tool\.graphql: Another file/);
+  });
+});
+
+it('a folder that is missing or empty ends the start', () => {
+  expect(() => readTools('/nowhere', SCHEMA, readConfig({}))).toThrow(/^MCP_OPERATIONS: .+ENOENT/);
+  const empty = writeTools({});
+  onTestFinished(() => rmSync(empty, { recursive: true }));
+  expect(() => readTools(empty, SCHEMA, readConfig({}))).toThrow(/no \.graphql files/);
+});

@@ -1,0 +1,227 @@
+import { randomUUID } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { deleteOldChanges } from '../../src/gateway/changes/change-log.ts';
+import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { makeCategory, makeOrder, makePet, mutate, stockOf } from '../support/make.ts';
+import { callOf, callTool, connectClient, postMessage } from '../support/mcp.ts';
+import { untilSettled } from '../support/settled.ts';
+import { AUTH_BY_SECRET, withScopes } from '../support/tokens.ts';
+
+const FOLDER = 'src/store/tools';
+const TOOLS = { MCP_OPERATIONS: FOLDER };
+const WRITES = ['cancel_order', 'complete_order', 'place_orders', 'reschedule_order'];
+const NAMES = readdirSync(FOLDER).map((file) => file.replace('.graphql', ''));
+const READS = NAMES.filter((name) => !WRITES.includes(name));
+
+let gateway: Gateway;
+let guarded: Gateway;
+let petId: string;
+beforeAll(async () => {
+  gateway = await startGateway(TOOLS);
+  guarded = await startGateway({ ...TOOLS, ...AUTH_BY_SECRET }, openThatOf(gateway));
+  petId = await makePet(gateway, { name: 'Whiskers', stock: 50 });
+});
+afterAll(async () => {
+  await guarded.close();
+  await gateway.close();
+});
+
+/** Returns valid arguments of each tool. */
+async function argumentsOf(name: string): Promise<Record<string, unknown>> {
+  const idempotencyKey = randomUUID();
+  if (name === 'pet') return { id: petId };
+  if (name === 'place_orders') return { input: [{ petId, quantity: 1 }], idempotencyKey };
+  if (!WRITES.includes(name)) return {};
+  return { id: await makeOrder(gateway, petId), shipDate: undefined, idempotencyKey };
+}
+
+describe.each(['auto', 'legacy'] as const)('the tools of the store, in mode %s', (mode) => {
+  it.each(NAMES)('%s returns what its output schema says', async (name) => {
+    const client = await connectClient(gateway, { mode });
+    const args = await argumentsOf(name);
+    if (name === 'reschedule_order') args['shipDate'] = '2100-01-01T00:00:00Z';
+    expect(await callTool(client, name, args)).toMatchObject({ error: undefined });
+  });
+});
+
+describe('the list of tools', () => {
+  it('tells which tools only read, that all can be repeated, and what a key is for', async () => {
+    const client = await connectClient(gateway);
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(NAMES);
+    for (const { name, description, annotations, inputSchema } of tools) {
+      expect(description).toBeTruthy();
+      expect(annotations).toEqual({ readOnlyHint: READS.includes(name), idempotentHint: true });
+      expect(inputSchema.required?.includes('idempotencyKey')).toBe(WRITES.includes(name));
+    }
+  });
+
+  it.each([
+    [['read'], READS],
+    [['orders:write'], WRITES],
+    [['read', 'orders:write'], NAMES],
+    [['pets:write'], []],
+  ])('of a caller with the scopes %j is %j', async (scopes, names) => {
+    const client = await connectClient(guarded, { headers: await withScopes(...scopes) });
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(names);
+  });
+});
+
+describe('a caller without the scope of a tool', () => {
+  it.each(NAMES)('is refused: %s', async (name) => {
+    const args = await argumentsOf(name);
+    const others = await withScopes(READS.includes(name) ? 'orders:write' : 'read');
+    const response = await postMessage(guarded, callOf(name, args), others);
+    expect(response.status).toBe(403);
+    expect(response.headers.get('www-authenticate')).toContain('error="insufficient_scope"');
+    expect((await postMessage(guarded, callOf(name, args))).status).toBe(401);
+  });
+});
+
+describe('an order', () => {
+  it('is placed once if it is repeated with its key, and differs with another key', async () => {
+    const client = await connectClient(gateway);
+    const before = await stockOf(gateway, petId);
+    const args = { input: [{ petId, quantity: 2 }], idempotencyKey: randomUUID() };
+    const first = await callTool(client, 'place_orders', args);
+    expect(await callTool(client, 'place_orders', args)).toEqual(first);
+    expect(await stockOf(gateway, petId)).toBe(before - 2);
+    const changed = { ...args, input: [{ petId, quantity: 1 }] };
+    const { error } = await callTool(client, 'place_orders', changed);
+    expect(error).toMatch(/^IDEMPOTENCY_CONFLICT: .+ choose a new idempotencyKey\.$/);
+    await callTool(client, 'place_orders', { ...args, idempotencyKey: randomUUID() });
+    expect(await stockOf(gateway, petId)).toBe(before - 4);
+  });
+
+  it('is placed once if the client loses the response and repeats the call', async () => {
+    let loses = false;
+    const client = await connectClient(gateway, {
+      fetch: async (url, init) => {
+        const response = await fetch(url, init);
+        if (!loses) return response;
+        loses = false;
+        await response.arrayBuffer();
+        throw new TypeError('fetch failed');
+      },
+    });
+    const before = await stockOf(gateway, petId);
+    const args = { input: [{ petId, quantity: 3 }], idempotencyKey: randomUUID() };
+    loses = true;
+    await expect(callTool(client, 'place_orders', args)).rejects.toThrow('fetch failed');
+    expect(await stockOf(gateway, petId)).toBe(before - 3);
+    const { data } = await callTool(client, 'place_orders', args);
+    expect(data.placeOrders.orders).toMatchObject([{ petId, quantity: 3 }]);
+    expect(await stockOf(gateway, petId)).toBe(before - 3);
+  });
+
+  it('that cannot be fulfilled is an error with its code, its line, and that nothing was changed', async () => {
+    const client = await connectClient(gateway);
+    const before = await stockOf(gateway, petId);
+    const input = [
+      { petId, quantity: 1 },
+      { petId, quantity: 1000 },
+    ];
+    const result = await client.callTool({
+      name: 'place_orders',
+      arguments: { input, idempotencyKey: randomUUID() },
+    });
+    expect(result).toMatchObject({ isError: true });
+    expect(JSON.stringify(result.content)).toMatch(
+      /INSUFFICIENT_STOCK: Pet \d+ has \d+ units in stock\. Nothing was changed\..+line.+:1/,
+    );
+    expect(await stockOf(gateway, petId)).toBe(before);
+  });
+
+  it('can be rescheduled, without a date too, completed or cancelled', async () => {
+    const client = await connectClient(gateway);
+    const [id, other] = [await makeOrder(gateway, petId), await makeOrder(gateway, petId)];
+    const run = async (name: string, args: object) =>
+      callTool(client, name, { ...args, idempotencyKey: randomUUID() });
+    const shipDate = '2100-01-01T00:00:00.000Z';
+    expect((await run('reschedule_order', { id, shipDate })).data.rescheduleOrder.shipDate).toBe(
+      shipDate,
+    );
+    const { data } = await callTool(client, 'orders_to_ship', { before: '2100-01-02T00:00:00Z' });
+    expect(data.orders.nodes.map((order: { id: string }) => order.id)).toContain(id);
+    expect(
+      (await run('reschedule_order', { id, shipDate: null })).data.rescheduleOrder.shipDate,
+    ).toBeNull();
+    expect((await run('complete_order', { id })).data.completeOrder.complete).toBe(true);
+    expect((await run('cancel_order', { id })).error).toMatch(
+      /^ORDER_COMPLETE: .+ Nothing was changed\.$/,
+    );
+    expect((await run('cancel_order', { id: other })).data.cancelOrder.id).toBe(other);
+  });
+});
+
+describe('the tools that read', () => {
+  it('find pets by words, treat null like no condition, and return the next page', async () => {
+    const client = await connectClient(gateway);
+    const categoryId = await makeCategory(gateway, 'Parrots');
+    for (const name of ['Ara blue', 'Ara red']) await makePet(gateway, { name, categoryId });
+    const args = { name: 'ara', categoryIds: [categoryId], status: null, inStock: null, first: 1 };
+    const { data: page } = await callTool(client, 'find_pets', args);
+    const after = page.pets.pageInfo.endCursor;
+    const { data: next } = await callTool(client, 'find_pets', { ...args, after });
+    const found = [...page.pets.nodes, ...next.pets.nodes].map(({ name }) => name);
+    expect(found).toEqual(['Ara blue', 'Ara red']);
+  });
+
+  it('list what sells out, below a bound', async () => {
+    const client = await connectClient(gateway);
+    const id = await makePet(gateway, { name: 'Rare', stock: 2 });
+    const idsBelow = async (maxQuantity: number): Promise<string[]> => {
+      const { data } = await callTool(client, 'low_stock', { maxQuantity });
+      return data.inventory.nodes.map(({ pet }: { pet: { id: string } }) => pet.id);
+    };
+    expect(await idsBelow(2)).toContain(id);
+    expect(await idsBelow(1)).not.toContain(id);
+  });
+});
+
+describe('last_changes', () => {
+  it('misses no change across a restart', async () => {
+    const first = await startGateway(TOOLS, openThatOf(gateway));
+    const before = await connectClient(first);
+    const { data: start } = await callTool(before, 'last_changes');
+    const cursor = start.latest.pageInfo.endCursor;
+    await mutate(gateway, 'updatePet', { id: petId, input: { name: 'One' } });
+    await untilSettled(gateway.db);
+    const { data: page } = await callTool(before, 'last_changes', {
+      after: cursor,
+      types: ['PET'],
+    });
+    expect(page.changes.nodes).toMatchObject([{ kind: 'UPDATED', petId, after: { name: 'One' } }]);
+    await before.close();
+    await first.stop();
+    await mutate(gateway, 'updatePet', { id: petId, input: { name: 'Two' } });
+
+    await untilSettled(gateway.db);
+    const second = await startGateway(TOOLS, openThatOf(gateway));
+    const client = await connectClient(second);
+    const { data: next } = await callTool(client, 'last_changes', {
+      after: page.changes.pageInfo.endCursor,
+      types: ['PET'],
+    });
+    expect(next.changes.nodes).toMatchObject([{ kind: 'UPDATED', petId, after: { name: 'Two' } }]);
+    await client.close();
+    await second.close();
+  });
+
+  it('says how to begin again after an expired cursor', async () => {
+    const client = await connectClient(gateway);
+    await makeCategory(gateway);
+    await untilSettled(gateway.db);
+    const { data } = await callTool(client, 'last_changes', { first: 1 });
+    const after = data.changes.pageInfo.endCursor;
+    await makeCategory(gateway);
+    await untilSettled(gateway.db);
+    await deleteOldChanges(gateway.db, -3_600_000);
+    const { error } = await callTool(client, 'last_changes', { after });
+    expect(error).toMatch(/^CURSOR_EXPIRED: .+reload/);
+  });
+});

@@ -1,0 +1,65 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { onTestFinished } from 'vitest';
+
+interface Target {
+  readonly url: string;
+}
+
+type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+
+interface ConnectOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly fetch?: Fetch;
+  /** `auto` uses the protocol of 2026 if the server has it; `legacy` uses that of 2025. */
+  readonly mode?: 'auto' | 'legacy';
+}
+
+/** Connects the SDK's client to a gateway until the test ends. It checks each result against the tool's output schema. */
+export async function connectClient(
+  { url }: Target,
+  { headers = {}, fetch, mode = 'auto' }: ConnectOptions = {},
+): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
+  const transport = new StreamableHTTPClientTransport(new URL('/mcp', url), {
+    requestInit: { headers },
+    ...(fetch && { fetch }),
+  });
+  await client.connect(transport);
+  onTestFinished(() => client.close());
+  await client.listTools();
+  return client;
+}
+
+/** Calls a tool and returns its data; or the text of its error. */
+export async function callTool(client: Client, name: string, args: Record<string, unknown> = {}) {
+  const { isError, content, structuredContent } = await client.callTool({ name, arguments: args });
+  const [first] = content;
+  const text = first?.type === 'text' ? first.text : '';
+  // The tool of the test determines the shape of the data.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  return { error: isError ? text : undefined, data: structuredContent as any };
+}
+
+/** Posts a message of the protocol of 2025, or any text. */
+export const postMessage = (
+  { url }: Target,
+  message: object | string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> =>
+  fetch(`${url}/mcp`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...headers,
+    },
+    body: typeof message === 'string' ? message : JSON.stringify(message),
+  });
+
+/** A message that calls a tool. */
+export const callOf = (name: unknown, args: unknown = {}): object => ({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name, arguments: args },
+});
