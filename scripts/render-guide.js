@@ -14,6 +14,7 @@ const GUIDE = [
   'clients-types',
   'browsers',
   'access',
+  'agents',
   'trusted-documents',
   'upgrading',
   'changelog',

@@ -35,6 +35,7 @@ const GUIDE = [
   'clients-types',
   'browsers',
   'access',
+  'agents',
   'trusted-documents',
   'upgrading',
   'changelog',
@@ -221,6 +222,11 @@ describe('the start page', () => {
     },
   );
 
+  it('names the tools for agents only if there are any', () => {
+    expect(home({})).not.toContain('/mcp');
+    expect(home({ MCP_OPERATIONS: 'tools' })).toContain('<code>/mcp</code>');
+  });
+
   it.each([
     [{}, true],
     [AUTH_BY_SECRET, false],
@@ -236,6 +242,12 @@ describe('the start page', () => {
 });
 
 describe('the guide', () => {
+  it('has a link to each document in /llms.txt', async () => {
+    const text = await (await gateway.rest('/llms.txt')).text();
+    const links = [...text.matchAll(/\]\((.+)\)$/gm)].map(([, path]) => `/${path}`);
+    expect(links).toEqual(GUIDE);
+  });
+
   it('has a link to GraphiQL for each curl command that subscribes without a cursor', async () => {
     const links = urlsIn(await readText('/guide/live'), '/guide/live').filter((url) =>
       url.startsWith('/graphql?query=subscription'),

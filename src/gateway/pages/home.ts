@@ -53,6 +53,15 @@ function renderSchemaLinks({ introspection, graphiql }: Config): string {
   return renderWay('GraphQL schema', text, url);
 }
 
+/** Names the tools for agents; empty if the gateway has none. */
+const renderTools = (site: Site): string =>
+  site.config.mcpOperations
+    ? renderWay(
+        'Tools for agents',
+        `By the Model Context Protocol: <code>/mcp</code>. ${linkToGuide(site, 'agents', 'How to connect')}.`,
+      )
+    : '';
+
 /** Renders the link to the metrics; only their name if a browser, which sends no token, can't read them. */
 const renderMetricsLink = ({ auth }: Config): string =>
   renderWay(
@@ -95,6 +104,7 @@ ${linksOf(site)
   .map(({ url, name, text }) => renderWay(name, text, url))
   .join('\n')}
 ${renderSchemaLinks(config)}
+${renderTools(site)}
 ${renderMetricsLink(config)}
 </ul>
 </section>`,

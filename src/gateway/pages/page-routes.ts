@@ -12,7 +12,7 @@ import { addError } from '../telemetry/request-log.ts';
 import { type Asset, serveAsset } from './assets.ts';
 import { OWN, SWAGGER_UI } from './files.ts';
 import { GRAPHIQL_POLICY, graphiqlFiles, renderGraphiql } from './graphiql.ts';
-import { readGuide, renderDocument, renderStart } from './guide.ts';
+import { readGuide, renderDocument, renderLlms, renderStart } from './guide.ts';
 import { renderHome } from './home.ts';
 import { renderMigrationGuide } from './migration-guide.ts';
 import { renderIcon, renderPage, type Site } from './page.ts';
@@ -129,6 +129,10 @@ const createFiles =
         type: JSON_CONTENT_TYPE,
         content: JSON.stringify(await createOpenApi(store, config)),
       })),
+    );
+    app.get(
+      '/llms.txt',
+      serveAsset(() => renderLlms({ store, config }, readGuide({ store }))),
     );
     // For documents that don't name an icon, such as /schema.graphql, browsers request this path.
     app.get(
