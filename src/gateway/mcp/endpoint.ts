@@ -55,6 +55,8 @@ function createCall(
     if (unknown !== undefined) {
       return fail(new InvalidInput([{ path: [unknown], message: 'is not an argument.' }]));
     }
+    // Clients of this protocol can't send back the position of a write, so reads never use an older replica.
+    req.headers['store-position'] ??= '';
     const exchange = { req, res, requestLog, recipient: res };
     try {
       const results = await executor(exchange, { caller, params: { variables }, text });
