@@ -95,8 +95,8 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
         `Mutation.${field.name} returns ${unknown.name}, which must be in the \`errors\` of a repository.`,
       );
     }
-    const need = `Requires the scope \`${field.pothosOptions.scope}\` if the gateway requires tokens.`;
     const { scope } = field.pothosOptions;
+    const need = `Requires the scope \`${scope}\` if the gateway requires tokens.`;
     return withCost(
       {
         ...field,
