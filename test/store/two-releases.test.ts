@@ -14,21 +14,21 @@ const run = (sql: string): Promise<unknown> => gateway.db.query(raw(sql));
 
 // What a later release adds: a table with a trigger like those in the migrations, a column, and a kind of change.
 const LATER_RELEASE = [
-  'create table suppliers (id bigint primary key, name text not null)',
-  `create function record_suppliers() returns trigger language plpgsql as $$
+  'create table keepers (id bigint primary key, name text not null)',
+  `create function record_keepers() returns trigger language plpgsql as $$
    begin
      insert into changes (type, row_id, kind, after)
-     values ('Supplier', new.id, 'created', row_to_json(new));
+     values ('Keeper', new.id, 'created', row_to_json(new));
      return null;
    end $$`,
-  `create trigger record_change after insert on suppliers
-   for each row execute function record_suppliers()`,
+  `create trigger record_change after insert on keepers
+   for each row execute function record_keepers()`,
   'alter table pets add column age integer not null default 3',
   `alter type change_kind add value 'archived'`,
 ];
 
-const insertSupplier = (id: number): Promise<unknown> =>
-  run(`insert into suppliers values (${id}, 'Paws')`);
+const insertKeeper = (id: number): Promise<unknown> =>
+  run(`insert into keepers values (${id}, 'Paws')`);
 const archive = (id: string): Promise<unknown> =>
   run(`insert into changes (type, row_id, kind, after)
        values ('Category', ${id}, 'archived', '{"id":${id},"name":"archived"}')`);
@@ -60,12 +60,12 @@ describe('on the database of a later release', () => {
     await makeCategory(gateway, 'start');
     start = await lastCursor(gateway);
     const id = await makeCategory(gateway, 'a');
-    await insertSupplier(1);
+    await insertKeeper(1);
     await archive(id);
     await makeCategory(gateway, 'b');
-    await insertSupplier(2);
+    await insertKeeper(2);
     await makeCategory(gateway, 'c');
-    await insertSupplier(3);
+    await insertKeeper(3);
     await untilSettled(gateway.db);
   });
 
@@ -94,12 +94,12 @@ describe('on the database of a later release', () => {
     };
     expect(await names(3)).toEqual(['a', 'b', 'c'].map((name) => ['CREATED', name]));
     const before = await countUnknown();
-    await insertSupplier(4);
+    await insertKeeper(4);
     await archive(await makeCategory(gateway, 'd'));
     await makeCategory(gateway, 'e');
     expect(await names(2)).toEqual(['d', 'e'].map((name) => ['CREATED', name]));
     await expect.poll(countUnknown, WAIT).toBe(before + 2);
-    await run('delete from suppliers where id = 4');
+    await run('delete from keepers where id = 4');
   });
 
   it('a change to an unknown column is delivered, with the known columns of the row', async () => {

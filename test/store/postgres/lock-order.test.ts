@@ -4,8 +4,8 @@ import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { petStore } from '../../../src/store/index.ts';
 import { MIGRATIONS } from '../../../src/store/migrations.ts';
+import { CUSTOM } from '../../support/crud.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { insertRows, mutate } from '../../support/make.ts';
@@ -63,7 +63,7 @@ const ARGUMENTS: Readonly<Record<string, () => object>> = {
   completeOrder: () => ({ id: nextOrder() }),
   cancelOrder: () => ({ id: nextOrder() }),
 };
-const NAMES = Object.keys(petStore.schema.getMutationType()?.getFields() ?? {});
+const NAMES = Object.keys(ARGUMENTS);
 // Each mutation meets itself, too. Those of several rows are the most likely to deadlock.
 const CALLS = NAMES.flatMap((called) =>
   Array.from({ length: /(s|ies)$/.test(called) ? 6 : 2 }, () => called),
@@ -106,9 +106,8 @@ describe('concurrent mutations of the same dozen pets and their categories, stoc
   afterAll(() => drop());
 
   it('never deadlock', async () => {
-    expect(Object.keys(ARGUMENTS).toSorted(), 'add the arguments of each mutation').toEqual(
-      NAMES.toSorted(),
-    );
+    const missing = CUSTOM.filter((mutation) => !NAMES.includes(mutation));
+    expect(missing, 'add the arguments of each custom mutation').toEqual([]);
     const call = (mutation: string, index: number): Promise<unknown> =>
       mutate(gateway, mutation, {
         ...ARGUMENTS[mutation]?.(),
