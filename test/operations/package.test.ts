@@ -57,7 +57,8 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe('the package of `npm pack`', () => {
   it('contains only the files that the programs read, LICENSE, README.md and package.json', () => {
-    const read = /^(?:dist|prisma\/migrations|src\/gateway\/pages\/browser|src\/store\/pages)\//;
+    const read =
+      /^(?:dist|prisma\/migrations|src\/gateway\/pages\/browser|src\/store\/(?:pages|tools))\//;
     expect(files.filter((path) => !read.test(path)).toSorted()).toEqual([
       'LICENSE',
       'README.md',

@@ -111,8 +111,8 @@ const Book = builder.prismaObject('Book', {
 
 const fields = fieldsOf(Book, books);
 
-const Stock = builder.objectRef<{ books: number; copies: number }>('Stock').implement({
-  description: 'How much of an author is in stock.',
+const Shelf = builder.objectRef<{ books: number; copies: number }>('Shelf').implement({
+  description: 'How much of an author is on the shelf.',
   fields: (t) => ({
     books: t.exposeInt('books', { description: 'The number of books.' }),
     copies: t.exposeInt('copies', { description: 'The number of copies of all books.' }),
@@ -122,11 +122,11 @@ const Stock = builder.objectRef<{ books: number; copies: number }>('Stock').impl
 builder.queryFields((t) => ({
   book: t.field(fields.row),
   books: t.connection(...fields.list),
-  stock: t.field({
-    description: 'The stock of an author.',
+  shelf: t.field({
+    description: 'The shelf of an author.',
     args: { authorId: t.arg.id({ required: true, description: 'The id of the author.' }) },
     ...aggregate(
-      Stock,
+      Shelf,
       ({ authorId }: { authorId: string }) => sql`
       select count(*)::int as books, coalesce(sum(copies), 0)::int as copies
       from books where author_id = ${parseId(authorId, 'authorId')}`,

@@ -78,34 +78,34 @@ describeOnDatabases((database) => {
   describe('an aggregate of a store', () => {
     it('is compiled with the rest of the query', async () => {
       const query =
-        '{ a: stock(authorId: "1") { books copies } b: stock(authorId: "2") { n: copies __typename } books { totalCount } }';
+        '{ a: shelf(authorId: "1") { books copies } b: shelf(authorId: "2") { n: copies __typename } books { totalCount } }';
       const data = {
         a: { books: 2, copies: 2 },
-        b: { n: 0, __typename: 'Stock' },
+        b: { n: 0, __typename: 'Shelf' },
         books: { totalCount: 2 },
       };
       expect(await expectData(query, data)).toBe(1);
     });
 
     it('depends on the arguments of each request', async () => {
-      const query = 'query ($id: ID!) { stock(authorId: $id) { copies } books { totalCount } }';
+      const query = 'query ($id: ID!) { shelf(authorId: $id) { copies } books { totalCount } }';
       const ids = Array.from({ length: 12 }, (_item, index) => String(1 + (index % 2)));
       for (let time = 0; time <= TIMES_UNTIL_COMPILED; time += 1) {
         const answers = await Promise.all(ids.map((id) => gateway.data(query, { id })));
-        expect(answers.map(({ stock }) => stock.copies)).toEqual(
+        expect(answers.map(({ shelf }) => shelf.copies)).toEqual(
           ids.map((id) => (id === '1' ? 2 : 0)),
         );
       }
     });
 
     it('checks its arguments before the operation is executed', async () => {
-      const { errors, data } = await gateway.graphql('{ stock(authorId: "x") { books } }');
+      const { errors, data } = await gateway.graphql('{ shelf(authorId: "x") { books } }');
       expect([data, errors?.[0]?.extensions]).toMatchObject([undefined, { code: 'INVALID_ID' }]);
     });
   });
 
   it('a field of Query with a resolver of its own costs 100, unless it declares another cost', () => {
-    expect(['stock', 'isIsbn', 'book', 'node', 'nodes'].map(costOf)).toEqual([
+    expect(['shelf', 'isIsbn', 'book', 'node', 'nodes'].map(costOf)).toEqual([
       '100',
       '100',
       undefined,
