@@ -187,6 +187,7 @@ describe('last_changes', () => {
   it('misses no change across a restart', async () => {
     const first = await startGateway(TOOLS, openThatOf(gateway));
     const before = await connectClient(first);
+    await untilSettled(gateway.db);
     const { data: start } = await callTool(before, 'last_changes');
     const cursor = start.latest.pageInfo.endCursor;
     await mutate(gateway, 'updatePet', { id: petId, input: { name: 'One' } });
