@@ -52,13 +52,13 @@ const variables = (): string =>
     ]),
   ]);
 
-/** Returns the mutations that each scope allows, as their descriptions say. */
+/** Returns the mutations that each scope allows. */
 function mutationsByScope(): Map<string, string[]> {
   const names = new Map<string, string[]>();
-  for (const { name, description } of Object.values(
+  for (const { name, extensions } of Object.values(
     petStore.schema.getMutationType()?.getFields() ?? {},
   )) {
-    const [, scope = ''] = /Requires the scope `([^`]+)`/.exec(description ?? '') ?? [];
+    const { scope = '' } = extensions;
     names.set(scope, [...(names.get(scope) ?? []), `\`${name}\``]);
   }
   return names;

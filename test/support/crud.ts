@@ -56,8 +56,8 @@ function kindOf({ name, args }: GraphQLField<unknown, unknown>, type: string): K
 }
 
 function crudOf(field: GraphQLField<unknown, unknown>): Crud | undefined {
-  const { name, description } = field;
-  const scope = /Requires the scope `([^`]+)`/.exec(description ?? '')?.[1] ?? '';
+  const { name, extensions } = field;
+  const { scope = '' } = extensions;
   for (const type of Object.keys(TABLES)) {
     const kind = kindOf(field, type);
     if (kind) return { name, kind, type, scope };
