@@ -45,9 +45,12 @@ export const Text = z
   .string('must be a string.')
   .refine(isStorable, 'must not contain NUL or a lone surrogate.');
 
-/** The idempotency key of a write, or the `sub` of a token: 1 to 255 characters (code points). */
+/** The maximum number of characters (code points) in a Label. */
+export const MAX_LABEL_LENGTH = 255;
+
+/** The idempotency key of a write, or the `sub` of a token: 1 to 255 characters. */
 export const Label = Text.refine(
-  (label) => label !== '' && characters(label) <= 255,
+  (label) => label !== '' && characters(label) <= MAX_LABEL_LENGTH,
   'must be 1 to 255 characters long.',
 );
 

@@ -46,7 +46,7 @@ export const isStream = (results: Results): results is AsyncIterable<ExecutionRe
 interface OperationRequest {
   readonly caller: Caller;
   readonly params: DocumentParams;
-  /** The text of a document of the operator's, which runs in place of the one in `params`, whatever DOCUMENTS says. */
+  /** The text of one of the operator's documents. It runs in place of the one in `params`, whatever DOCUMENTS says. */
   readonly text?: string;
   /** Whether the request is a GET, which must not change anything. */
   readonly isSafe?: boolean;

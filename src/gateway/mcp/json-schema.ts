@@ -105,7 +105,7 @@ function toPresentInput(type: GraphQLInputType, outer: readonly GraphQLInputType
   return describe({ ...schema, additionalProperties: false }, type.description);
 }
 
-/** Returns the schema of what an operation selects. With @skip or @include, a field may be missing, so none is required. */
+/** Returns the schema of an operation's data. No field is required, because @skip and @include can leave it out. */
 export function toOutputSchema(
   schema: GraphQLSchema,
   operation: Operation,

@@ -25,7 +25,7 @@ import {
 
 import { ConfigError } from '../config/config.ts';
 import { toError } from '../contract/gateway-error.ts';
-import { MAX_LIST_SIZE } from '../contract/parse.ts';
+import { MAX_LABEL_LENGTH, MAX_LIST_SIZE } from '../contract/parse.ts';
 import { type Operation, operationOf } from '../graphql/analysis/operation.ts';
 import { usageOf } from '../graphql/analysis/usage.ts';
 import { type Bounds, parseWithin, validateWithin } from '../graphql/analysis/validation.ts';
@@ -38,8 +38,7 @@ import {
 } from './json-schema.ts';
 
 const KEY = 'idempotencyKey';
-// Those of contract/parse.ts.
-const KEY_BOUNDS = { minLength: 1, maxLength: 255 };
+const KEY_BOUNDS = { minLength: 1, maxLength: MAX_LABEL_LENGTH };
 const SIZE_BOUNDS = { minimum: 0, maximum: MAX_LIST_SIZE };
 const KEY_RULE =
   'Choose a new UUID for each write that is wanted. If the call fails or its result is lost, call again with the same ' +

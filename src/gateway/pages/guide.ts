@@ -60,22 +60,24 @@ function renderIndex(pages: Guide, current: Guide[number]): string {
   return `<nav aria-label="Guide"><ul>${links.join('\n')}</ul></nav>`;
 }
 
+/** Returns a list in Markdown. */
+const toList = (lines: readonly string[]): string => lines.map((line) => `- ${line}\n`).join('');
+
 /** Renders what language models read first: what the gateway is, and links to the guide (https://llmstxt.org). */
 export function renderLlms({ store, config }: Site, pages: Guide): Asset {
   const doors = [
     '`POST graphql`: GraphQL.',
     ...(config.mcpOperations ? ['`POST mcp`: tools for agents (MCP).'] : []),
   ];
-  const links = pages.map(({ name, title }) => `[${title}](guide/${name})`);
-  const parts = [doors, links].map((lines) => lines.map((line) => `- ${line}\n`).join(''));
-  const content = [
-    `# ${store.title}\n`,
-    `> ${store.pages.heading}.\n`,
-    parts[0],
-    '## Guide\n',
-    parts[1],
-  ];
-  return { type: 'text/plain; charset=utf-8', content: content.join('\n') };
+  const content = `# ${store.title}
+
+> ${store.pages.heading}.
+
+${toList(doors)}
+## Guide
+
+${toList(pages.map(({ name, title }) => `[${title}](guide/${name})`))}`;
+  return { type: 'text/plain; charset=utf-8', content };
 }
 
 export const renderDocument = (site: Site, pages: Guide, document: Guide[number]): Asset =>

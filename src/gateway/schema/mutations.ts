@@ -12,7 +12,7 @@ import type { GraphQLFieldResolver } from 'graphql';
 import { type Caller, requireScope } from '../auth/caller.ts';
 import { GatewayError, Undeclared } from '../contract/gateway-error.ts';
 import { addError, type RequestLog } from '../telemetry/request-log.ts';
-import type { FieldSql } from './field-extensions.ts';
+import type { Cost, FieldSql } from './field-extensions.ts';
 
 /** The description of every argument `idempotencyKey`. */
 export const IDEMPOTENCY_KEY =
@@ -30,7 +30,7 @@ const LOOKUPS: (FieldSql['kind'] | undefined)[] = ['row', 'list'];
 /** Returns a field with a cost, unless it has one. */
 function withCost<Types extends SchemaTypes>(
   field: PothosOutputFieldConfig<Types>,
-  cost: typeof WRITE_COST,
+  cost: Cost,
 ): PothosOutputFieldConfig<Types> {
   const directives = field.extensions?.directives;
   return {

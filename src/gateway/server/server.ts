@@ -18,7 +18,7 @@ import { createApp } from './app.ts';
 import { createHealth } from './health.ts';
 import { shutDown, type ShutdownState } from './shutdown.ts';
 
-/** Loads the Model Context Protocol, which takes time and memory, only for who uses it. @throws ConfigError */
+/** Loads the Model Context Protocol, which takes time and memory, only if it is used. @throws ConfigError */
 async function openMcp(folder: string, options: EndpointOptions, { title, schema }: Store) {
   const [{ createMcp }, { readTools }] = await Promise.all([
     import('../mcp/endpoint.ts'),
