@@ -158,8 +158,8 @@ describe('a cached document', () => {
 
   it('is not evicted by documents from callers without a token if its own caller has a token', () => {
     const { add, find } = createDocuments({ documents: 'any', responseTimeoutMs: 1000 });
-    add(parse(short), ofAnn);
-    for (const text of many) add(parse(text), { ...ofAnn, subject: undefined });
+    add(short, parse(short), ofAnn);
+    for (const text of many) add(text, parse(text), { ...ofAnn, subject: undefined });
     expect(find(short, ofAnn)).toBeDefined();
     expect(find(short, { ...ofAnn, subject: undefined })).toBeUndefined();
   });
@@ -167,7 +167,7 @@ describe('a cached document', () => {
   it('is not evicted by long documents unless it is long itself', () => {
     const { add, find } = createDocuments({ documents: 'any', responseTimeoutMs: 1000 });
     const texts = [short, long, ...many.map((text) => text.padEnd(1100))];
-    for (const text of texts) add(parse(text), ofAnn);
+    for (const text of texts) add(text, parse(text), ofAnn);
     expect(find(short, ofAnn)).toBeDefined();
     expect(find(long, ofAnn)).toBeUndefined();
   });

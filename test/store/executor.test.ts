@@ -15,16 +15,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { createAuthenticate } from '../../src/gateway/auth/caller.ts';
 import { readConfig } from '../../src/gateway/config/config.ts';
+import { estimate } from '../../src/gateway/graphql/analysis/cost.ts';
 import { operationOf } from '../../src/gateway/graphql/analysis/operation.ts';
 import { withValuePath } from '../../src/gateway/graphql/analysis/value-errors.ts';
+import { takeDeclared } from '../../src/gateway/graphql/analysis/variables.ts';
 import { toClientResult } from '../../src/gateway/graphql/client-errors.ts';
 import { inOrder } from '../../src/gateway/graphql/execution/call.ts';
 import {
-  checkArguments,
+  rejectInvalidInput,
   executeByGraphqlJs,
 } from '../../src/gateway/graphql/execution/graphql-js.ts';
 import { reportDeprecations } from '../../src/gateway/graphql/execution/report-usage.ts';
-import { useExecute } from '../../src/gateway/graphql/plugins/use-execute.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
 import { createMetrics } from '../../src/gateway/telemetry/metrics.ts';
 import type { RequestLog } from '../../src/gateway/telemetry/request-log.ts';
@@ -70,14 +71,8 @@ const toAsk =
 
 const CONFIG = readConfig({});
 
-/** Finds the operation, and adds paths to errors about values, as the gateway does. */
-const usePaths: Plugin<Record<string, unknown>, { params: Operation }> = {
-  onParse:
-    () =>
-    ({ result, context: { params }, extendContext }) => {
-      if (result && !(result instanceof Error))
-        extendContext({ operation: operationOf(result, params.operationName) });
-    },
+/** Adds paths to errors about values, as the gateway does. */
+const usePaths: Plugin = {
   onValidate: ({ setValidationFn, validateFn }) =>
     setValidationFn((of: GraphQLSchema, document: DocumentNode, ...options: unknown[]) =>
       validateFn(of, document, ...options).map((error: GraphQLError) =>
@@ -86,11 +81,25 @@ const usePaths: Plugin<Record<string, unknown>, { params: Operation }> = {
     ),
 };
 
+/** Executes operations with graphql-js alone. */
+function useGraphqlJs(): Plugin {
+  const limits = { ...CONFIG.limits, ...UNLIMITED };
+  const execute = inOrder([reportDeprecations, rejectInvalidInput(CONFIG)], executeByGraphqlJs);
+  return {
+    onExecute: ({ setExecuteFn }) =>
+      setExecuteFn(({ schema: of, document, operationName, variableValues, contextValue }) => {
+        const operation = operationOf(document, operationName);
+        if (!operation) throw new Error('The document has no such operation.');
+        const variables = takeDeclared(operation, variableValues ?? {}, limits);
+        const cost = estimate(of, operation, variables);
+        return execute({ schema: of, operation, variables, context: contextValue, estimate: cost });
+      }),
+  };
+}
+
 /** A second way to execute operations on the same store: with graphql-js's executor. */
 function referenceOn(executed: GraphQLSchema, log: Log): Ask {
   const { db } = gateway;
-  const limits = { ...CONFIG.limits, ...UNLIMITED };
-  const execute = inOrder([reportDeprecations, checkArguments(CONFIG)], executeByGraphqlJs);
   const yoga = createYoga<{ requestLog: RequestLog }>({
     schema: executed,
     context: async () => ({
@@ -99,7 +108,7 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
       recipient: { destroyed: false },
       changes: { publishWrite: () => {} },
     }),
-    plugins: [usePaths, useExecute(execute, () => ({}), limits)],
+    plugins: [usePaths, useGraphqlJs()],
     logging: false,
     maskedErrors: false,
   });
@@ -220,6 +229,10 @@ const CASES: [what: string, query: string, variables?: Record<string, unknown>][
     '{ pets(first: 4) { nodes { name } } categories { nodes { description } } }',
   ],
   ['only the type of a page', '{ pets(first: 3) { __typename pageInfo { __typename } } }'],
+  [
+    'an invalid argument in a fragment on a type that does not occur',
+    '{ category(id: 1) { ... on Node { ... on Pet { category { pets(before: "x") { totalCount } } } } } }',
+  ],
   [
     'only the type of a page whose arguments are rejected',
     '{ pets(first: 3, after: "x") { __typename } }',

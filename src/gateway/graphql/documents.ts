@@ -5,7 +5,7 @@ import { type Caller, callerKeyOf } from '../auth/caller.ts';
 import type { Config } from '../config/config.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
 import { RecipientGone } from '../database/recipient.ts';
-import type { RequestContext, Step } from './execution/call.ts';
+import type { RequestContext } from './execution/call.ts';
 import { createFairQueue } from './fair-queue.ts';
 import { hashOf, type Manifest, withoutPrefix } from './manifest.ts';
 import type { DocumentParams } from './params.ts';
@@ -69,7 +69,6 @@ export function createDocuments(
   const trusted = new Map(
     Array.from(manifest?.values() ?? [], ({ text, parsed }) => [text, parsed]),
   );
-  const valid = new WeakSet<DocumentNode>(trusted.values());
   const maxWaitMs = Math.min(MAX_WAIT_MS, responseTimeoutMs);
   const strangers = createSections(maxWaitMs);
   const known = createSections(maxWaitMs);
@@ -84,16 +83,8 @@ export function createDocuments(
       trusted.get(text) ?? sectionOf(text, caller).cache.get(text),
     /** Returns the document texts by their hash. */
     textsFor: (caller: Caller) => sectionsOf(caller).textOf,
-    /** Whether a document came from the cache or was added to it, and is therefore valid. */
-    has: (document: DocumentNode) => valid.has(document),
-    /**
-     * Adds a valid document whose operation is executed. Documents of rejected operations are not added, so they do not
-     * evict others.
-     */
-    add: (document: DocumentNode, caller: Caller): void => {
-      const text = document.loc?.source.body;
-      if (text === undefined || valid.has(document)) return;
-      valid.add(document);
+    /** Adds a document that was accepted. Rejected documents are not added, so they do not evict others. */
+    add: (text: string, document: DocumentNode, caller: Caller): void => {
       sectionOf(text, caller).cache.set(text, document);
       if (mode === 'automatic') sectionsOf(caller).textOf.set(hashOf(text), text);
     },
@@ -102,27 +93,13 @@ export function createDocuments(
   };
 }
 
-/** The documents of executed operations by their text, and the trusted documents, which are never evicted. */
+/** The documents of accepted operations by their text, and the trusted documents, which are never evicted. */
 export type Documents = ReturnType<typeof createDocuments>;
-
-/** Caches the document of an operation that is executed. */
-export const cacheDocument =
-  (documents: Documents): Step =>
-  (next) =>
-  (call) => {
-    const result = next(call);
-    // The document of a rejected operation is not cached: the result has no data. With tracing, every result is a
-    // promise, so the document is always cached. It is cached before the database responds, because the caller's other
-    // requests for it wait until it is cached.
-    const isExecuted = result instanceof Promise || 'data' in result;
-    if (isExecuted) documents.add(call.operation.document, call.context.caller);
-    return result;
-  };
 
 /**
  * Creates the function that finds the text of a request's document: the text in the request, or the text for the
  * request's document id. An id in the manifest takes precedence over a text in the request. With DOCUMENTS=automatic,
- * executed documents are found by their hash.
+ * accepted documents are found by their hash.
  */
 export function createFindText(
   documents: Documents,
@@ -162,49 +139,45 @@ export function createFindText(
   };
 }
 
-const ignore = (): void => {};
-
-/** Runs a request that needs a document with this text, when it is its turn. */
+/**
+ * Accepts a request whose document has this text, when it is its turn: `accept` gets the document if another request
+ * has added it by then.
+ */
 export type InTurn = <Result>(
   text: string,
   context: RequestContext,
-  run: () => Result | Promise<Result>,
+  accept: (known?: DocumentNode) => Result,
 ) => Promise<Result>;
 
 /**
  * Creates the function in which requests with new documents take turns, because parsing, validating and estimating the
- * costliest document within the limits takes as long as a hundred small queries:
+ * costliest document within the limits takes as long as a hundred small queries. Only that is done within a slot; the
+ * operation is executed after it.
  *
- *   already requested by the caller     wait until the slot of that request ends, and run at once if it is cached now
- *   anything else                       wait for a slot of the caller, then run; the slot ends when `run` first waits
- *
- * `run` is the rest of the request, from parsing to the result.
+ *   already requested by the caller     waits until the slot of that request ends, and needs none if the document is known now
+ *   anything else                       waits for a slot of the caller
  */
 export function createInTurn(documents: Documents): InTurn {
-  // Promises that resolve when a slot ends, by caller and text. The caller's further requests for the same document wait
-  // until the slot of the first request ends.
+  // Promises that resolve when a slot ends, by caller and text.
   const slots = new Map<string, Promise<void>>();
-  return async (text, { caller, req, recipient, arrivedAt }, run) => {
+  return async (text, { caller, req, recipient, arrivedAt }, accept) => {
     const key = callerKeyOf(caller, req);
     const id = `${key} ${text}`;
     await slots.get(id);
-    if (documents.find(text, caller)) return run();
-    const turn = documents.queueOf(text, caller)(
+    const known = documents.find(text, caller);
+    if (known) return accept(known);
+    const inSlot = documents.queueOf(text, caller)(
       key,
       () => {
         if (recipient.destroyed) throw new RecipientGone();
-        // Wrapped in an object, so that the slot does not wait for the result's promise.
-        return { result: run() };
+        return accept();
       },
       arrivedAt,
     );
-    const end = turn.then(ignore, ignore);
     if (!slots.has(id)) {
-      slots.set(
-        id,
-        end.finally(() => slots.delete(id)),
-      );
+      const end = (): void => void slots.delete(id);
+      slots.set(id, inSlot.then(end, end));
     }
-    return (await turn).result;
+    return inSlot;
   };
 }

@@ -9,8 +9,10 @@ import type { DocumentParams } from '../params.ts';
 /** The context that plugins get for a request. */
 export interface RequestContext extends CallContext, Exchange {
   readonly params: DocumentParams;
-  /** Set once the document is known. */
-  operation: Operation | undefined;
+  /** Whether the request is a GET, which must not change anything. */
+  readonly isSafe: boolean;
+  /** Set once the request is accepted (accept.ts). */
+  call: Call | undefined;
 }
 
 /** A request to execute one operation of a valid document. */
@@ -38,11 +40,6 @@ export type Subscribe = (
 /** A step of the execution. It returns its own result, or the result of the next step, which it may change. */
 export type Step = (next: Execute) => Execute;
 
-/** A step before an execution or a subscription: it rejects a call, or passes the call to the next step. */
-export type Check = <Result>(
-  next: (call: Call) => Result,
-) => (call: Call) => Result | ExecutionResult;
-
 /** Returns the function that runs these steps in order, and `run` last. */
-export const inOrder = <Run>(steps: readonly ((next: Run) => Run)[], run: Run): Run =>
+export const inOrder = (steps: readonly Step[], run: Execute): Execute =>
   steps.reduceRight((next, step) => step(next), run);

@@ -25,7 +25,7 @@ import { usageOf } from '../analysis/usage.ts';
 import { MAX_VALIDATION_ERRORS } from '../analysis/validation.ts';
 import { pathToNull, withExpected, withMissingField } from '../analysis/value-errors.ts';
 import { toExecutionError, toInputError } from '../client-errors.ts';
-import type { Call, Check, Execute } from './call.ts';
+import type { Call, Execute, Step } from './call.ts';
 
 /** Returns the variables with the values that graphql-js would pass on; undefined if one does not fit its type. */
 export const coerceVariables = (call: Call): Call['coerced'] =>
@@ -141,18 +141,21 @@ function findArgumentErrors(
 }
 
 /**
- * Rejects an operation before execution if a variable does not fit its type, or if a page size, cursor, id or other
- * argument is invalid. An error that can be found in advance must not discard the result of a write, or of other
- * fields. The errors have no path, because there is no result.
+ * Returns an error for each variable that does not fit its type or, if all fit, for each invalid page size, cursor, id
+ * or other argument. They are found before the execution, because otherwise they would discard the result of a write, or
+ * of other fields. They have no path, because there is no result.
  */
-export const checkArguments =
-  ({ introspection }: Pick<Config, 'introspection'>): Check =>
+export function findInputErrors(call: Call, { introspection }: Pick<Config, 'introspection'>) {
+  const coerced = coerceVariables(call);
+  return coerced ? findArgumentErrors(call, coerced) : findVariableErrors(call, !introspection);
+}
+
+/** Rejects an operation with invalid variables or arguments. */
+export const rejectInvalidInput =
+  (config: Pick<Config, 'introspection'>): Step =>
   (next) =>
   (call) => {
-    const coerced = coerceVariables(call);
-    const errors = coerced
-      ? findArgumentErrors(call, coerced)
-      : findVariableErrors(call, !introspection);
+    const errors = findInputErrors(call, config);
     return errors.length > 0 ? { errors } : next(call);
   };
 

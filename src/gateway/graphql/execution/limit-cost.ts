@@ -6,7 +6,7 @@ import type { Estimate } from '../analysis/field-cost.ts';
 import { toExecutionError } from '../client-errors.ts';
 import { isLargerThan, JsonText } from '../json-text.ts';
 import { MAX_RESULT_COST } from '../streams.ts';
-import type { Call, Check, Step } from './call.ts';
+import type { Call, Step } from './call.ts';
 
 const { QUERY, SUBSCRIPTION } = OperationTypeNode;
 
@@ -45,18 +45,18 @@ function findError(call: Call, limits: Limits): GatewayError | undefined {
     : undefined;
 }
 
-/** Rejects an operation that is too costly, and a mutation or subscription whose response could be too large. */
-export const rejectCostly =
-  (limits: Limits): Check =>
-  (next) =>
-  (call) => {
-    const { requestLog, caller } = call.context;
-    const error = findError(call, limits);
-    requestLog.cost = call.estimate.cost;
-    requestLog.isRejected = error !== undefined;
-    requestLog.isAnonymous = caller.isAnonymous ?? false;
-    return error ? rejection(error, call, limits) : next(call);
-  };
+/**
+ * Returns the result for an operation that is too costly, or for a mutation or subscription whose response could be too
+ * large; undefined for any other.
+ */
+export function rejectCostly(call: Call, limits: Limits): ExecutionResult | undefined {
+  const { requestLog, caller } = call.context;
+  const error = findError(call, limits);
+  requestLog.cost = call.estimate.cost;
+  requestLog.isRejected = error !== undefined;
+  requestLog.isAnonymous = caller.isAnonymous ?? false;
+  return error && rejection(error, call, limits);
+}
 
 /** Converts the result of an execution, synchronously if it is not a promise. */
 export function mapResult(

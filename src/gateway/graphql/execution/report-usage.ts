@@ -1,22 +1,17 @@
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { usageOf } from '../analysis/usage.ts';
-import type { Check, Step } from './call.ts';
+import type { Call, Step } from './call.ts';
 import { mapResult } from './limit-cost.ts';
 
 /** Counts an operation's root fields and deprecated elements in the metrics. */
-export const countUsage =
-  (metrics: Metrics): Check =>
-  (next) =>
-  (call) => {
-    const { req, caller } = call.context;
-    const { counted, deprecated } = usageOf(call.schema, call.operation);
-    metrics.countCalls(counted, req.headers, {
-      isAnonymous: caller.isAnonymous,
-      isDeprecated: deprecated.size > 0,
-      cost: call.estimate.cost,
-    });
-    return next(call);
-  };
+export function countUsage({ schema, operation, context, estimate }: Call, metrics: Metrics): void {
+  const { counted, deprecated } = usageOf(schema, operation);
+  metrics.countCalls(counted, context.req.headers, {
+    isAnonymous: context.caller.isAnonymous,
+    isDeprecated: deprecated.size > 0,
+    cost: estimate.cost,
+  });
+}
 
 /** Adds `extensions.deprecations` to a result: the deprecated schema elements that the operation uses. */
 export const reportDeprecations: Step = (next) => (call) => {

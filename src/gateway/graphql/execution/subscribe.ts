@@ -3,12 +3,13 @@ import { createSourceEventStream, type ExecutionResult } from 'graphql';
 import { isAsyncIterable } from 'graphql-yoga';
 
 import { type Change, cursorOf } from '../../changes/change-log.ts';
+import type { Config } from '../../config/config.ts';
 import { GatewayError, toError } from '../../contract/gateway-error.ts';
 import { toExecutionError } from '../client-errors.ts';
-import type { Documents } from '../documents.ts';
 import { EVENT_ID } from '../event-stream.ts';
 import type { Streams } from '../streams.ts';
 import type { Call, Execute, Subscribe } from './call.ts';
+import { findInputErrors } from './graphql-js.ts';
 import { mapResult } from './limit-cost.ts';
 import { shareResults } from './share-results.ts';
 
@@ -45,18 +46,13 @@ const withEventId =
  * Creates the function that starts subscriptions. `execute` computes the results, one per change. Streams with the same
  * operation and variables share them.
  */
-export function createSubscribe(
-  execute: Execute,
-  streams: Streams,
-  documents: Documents,
-): Subscribe {
+export function createSubscribe(execute: Execute, streams: Streams, config: Config): Subscribe {
   const share = shareResults(withEventId(execute));
   return async (call: Call) => {
-    const { operation, context } = call;
+    const errors = findInputErrors(call, config);
+    if (errors.length > 0) return { errors };
+    const { context } = call;
     const stream = streams.open(context, call.estimate.cost);
-    // From here on, only the cursor or an empty selection can be rejected. The document is cached before the database
-    // is read, because the caller's other requests for it wait until it is cached.
-    documents.add(operation.document, context.caller);
     const inStream = { ...call, context: { ...context, stream } };
     let source: Source = {};
     try {

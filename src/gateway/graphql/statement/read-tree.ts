@@ -1,13 +1,18 @@
 import { collectFields, collectSubFields } from '@graphql-tools/utils';
 import {
   type FieldNode,
+  type FragmentDefinitionNode,
   getArgumentValues,
   getNamedType,
   type GraphQLField,
   type GraphQLObjectType,
   type GraphQLSchema,
+  type InlineFragmentNode,
+  isAbstractType,
   isNonNullType,
   isObjectType,
+  Kind,
+  visit,
 } from 'graphql';
 import parameter from 'sql-template-tag';
 
@@ -215,6 +220,21 @@ class Reader {
 }
 
 /**
+ * Whether a fragment on an interface or a union contains another fragment. That fragment can be on a type that does not
+ * occur there, so that the tree would lack its arguments, and an invalid one would not be found.
+ */
+function hasHiddenFragment(schema: GraphQLSchema, { document }: Operation): boolean {
+  let isFound = false;
+  const find = ({ typeCondition, selectionSet }: FragmentDefinitionNode | InlineFragmentNode) => {
+    const isAbstract = typeCondition && isAbstractType(schema.getType(typeCondition.name.value));
+    const hasFragment = selectionSet.selections.some(({ kind }) => kind !== Kind.FIELD);
+    isFound ||= isAbstract === true && hasFragment;
+  };
+  visit(document, { FragmentDefinition: find, InlineFragment: find });
+  return isFound;
+}
+
+/**
  * Reads what a query selects. The variables must be coerced, but only those in @skip and @include matter. Returns
  * undefined if the query can't be written in SQL.
  */
@@ -225,6 +245,7 @@ export function readTree(
 ): Tree | undefined {
   const collecting: Collecting = [schema, Object.fromEntries(operation.fragments), variables];
   const reader = new Reader(collecting);
+  if (hasHiddenFragment(schema, operation)) return undefined;
   try {
     const query = schema.getQueryType() ?? unsupported();
     const { fields } = collectFields(...collecting, query, operation.node.selectionSet);

@@ -1,13 +1,8 @@
-import type { ExecutionArgs } from 'graphql';
-import type { Plugin } from 'graphql-yoga';
-
 import type { Limits } from '../../config/config.ts';
 import { InvalidInput, type Issue } from '../../contract/gateway-error.ts';
 import { MAX_LINES, MAX_LIST_SIZE } from '../../contract/parse.ts';
-import { estimate } from '../analysis/cost.ts';
-import type { Variables } from '../analysis/field-cost.ts';
-import type { Operation } from '../analysis/operation.ts';
-import type { Call, Execute, RequestContext, Subscribe } from '../execution/call.ts';
+import type { Variables } from './field-cost.ts';
+import type { Operation } from './operation.ts';
 
 // No input in the schema is nested more deeply than this. Without a limit, the errors of scalars would quote invalid
 // values of any depth.
@@ -52,7 +47,7 @@ function findLargeValue(value: unknown, depth: number, limits: Limits): Issue | 
  * is limited only by the size of the body.
  * @throws InvalidInput if a variable is too large
  */
-function takeDeclared({ node }: Operation, variables: Variables, limits: Limits): Variables {
+export function takeDeclared({ node }: Operation, variables: Variables, limits: Limits): Variables {
   const names = (node.variableDefinitions ?? [])
     .map(({ variable }) => variable.name.value)
     .filter((name) => Object.hasOwn(variables, name));
@@ -62,37 +57,3 @@ function takeDeclared({ node }: Operation, variables: Variables, limits: Limits)
   }
   return Object.fromEntries(names.map((name) => [name, variables[name]]));
 }
-
-/**
- * Returns the call for the arguments that Yoga passes. It contains the estimated cost, which the first step in yoga.ts
- * checks.
- * @throws InvalidInput if a variable is too large
- */
-function toCall(
-  { schema, variableValues }: ExecutionArgs,
-  context: RequestContext,
-  limits: Limits,
-): Call {
-  const { operation } = context;
-  if (!operation) throw new Error('The operation is missing from the context.');
-  const variables = takeDeclared(operation, variableValues ?? {}, limits);
-  return {
-    schema,
-    operation,
-    variables,
-    context,
-    estimate: estimate(schema, operation, variables),
-    coerced: undefined,
-  };
-}
-
-export const useExecute = (
-  execute: Execute,
-  subscribe: Subscribe,
-  limits: Limits,
-): Plugin<RequestContext> => ({
-  onExecute: ({ args: { contextValue }, setExecuteFn }) =>
-    setExecuteFn((args) => execute(toCall(args, contextValue, limits))),
-  onSubscribe: ({ args: { contextValue }, setSubscribeFn }) =>
-    setSubscribeFn(async (args) => subscribe(toCall(args, contextValue, limits))),
-});

@@ -1,0 +1,85 @@
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  type GraphQLError,
+  type GraphQLSchema,
+  OperationTypeNode,
+} from 'graphql';
+
+import { requireScope } from '../auth/caller.ts';
+import type { Config } from '../config/config.ts';
+import { GatewayError, MethodNotAllowed } from '../contract/gateway-error.ts';
+import { estimate } from './analysis/cost.ts';
+import { type Operation, operationOf } from './analysis/operation.ts';
+import { usageOf } from './analysis/usage.ts';
+import { takeDeclared } from './analysis/variables.ts';
+import type { Documents } from './documents.ts';
+import type { Call, RequestContext } from './execution/call.ts';
+import { coerceVariables } from './execution/graphql-js.ts';
+import { rejectCostly } from './execution/limit-cost.ts';
+
+/** Adds the operation to the log. @throws GatewayError if the document has no such operation */
+function takeOperation(
+  { params, isSafe, requestLog }: RequestContext,
+  document: DocumentNode,
+): Operation {
+  const operation = operationOf(document, params.operationName);
+  if (!operation) {
+    throw new GatewayError('BAD_REQUEST', 'Could not determine what operation to execute.');
+  }
+  const type = operation.node.operation;
+  // Logs the operation even if the request is rejected later.
+  requestLog.operationType = type;
+  if (operation.name !== undefined) requestLog.operationName = operation.name;
+  if (isSafe && type === OperationTypeNode.MUTATION) {
+    throw new MethodNotAllowed('POST', 'A mutation requires the method POST.');
+  }
+  return operation;
+}
+
+/** How a document is parsed and validated: by the functions that Yoga's plugins wrap. */
+export interface Reading {
+  readonly parse: (text: string) => DocumentNode;
+  readonly validate: (schema: GraphQLSchema, document: DocumentNode) => readonly GraphQLError[];
+}
+
+/** Whether a request was accepted. */
+export const isAccepted = (accepted: Call | ExecutionResult): accepted is Call =>
+  'estimate' in accepted;
+
+/**
+ * Creates the function that accepts a request: it returns the call to execute, or the result that rejects it. It never
+ * waits. The document of an accepted request is added to `documents`, and is neither parsed nor validated again.
+ * @throws GatewayError, GraphQLError
+ */
+export function createAccept(schema: GraphQLSchema, { limits }: Config, documents: Documents) {
+  return (
+    request: RequestContext,
+    text: string,
+    { parse, validate }: Reading,
+    known?: DocumentNode,
+  ): Call | ExecutionResult => {
+    const { caller, params } = request;
+    const document = known ?? parse(text);
+    const operation = takeOperation(request, document);
+    // Before validation, so that a rejection is cheap. A mutation requires its scope when it is resolved
+    // (schema/mutations.ts).
+    if (usageOf(schema, operation).reads) requireScope(caller, 'read');
+    const errors = known ? [] : validate(schema, document);
+    if (errors.length > 0) return { errors };
+    const variables = takeDeclared(operation, params.variables ?? {}, limits);
+    const call: Call = {
+      schema,
+      operation,
+      variables,
+      context: request,
+      estimate: estimate(schema, operation, variables),
+      coerced: undefined,
+    };
+    const rejection = rejectCostly(call, limits);
+    if (rejection) return rejection;
+    // With variables that don't fit, the operation won't be executed.
+    if (!known && coerceVariables(call)) documents.add(text, document, caller);
+    return call;
+  };
+}
