@@ -12,7 +12,7 @@ RUN npm query ':root > [name="@electric-sql/pglite"], :is(#fs-native-extensions,
       | node -p 'JSON.parse(fs.readFileSync(0)).map(({ location }) => location).join(" ")' > /packages \
  && mkdir -p /image/app /image/etc /image/usr/local/bin \
  && install --directory --owner=10001 --group=10001 /data \
- && cp -r --parents package.json dist prisma/migrations src/gateway/pages/browser src/store/pages src/store/tools \
+ && cp -r --parents package.json dist prisma/migrations src/store/pages src/store/tools \
       $(cat /packages) /image/app \
  && cd /image/app/node_modules \
  && find . \( -name '*.map' -o -name '*.ts' -o -name '*.cts' -o -name '*.cjs' -o -name '*.md' -o -name '*.bare' \) -delete \

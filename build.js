@@ -1,6 +1,14 @@
 // Builds dist/ unless it is up to date. `npm start` always runs this first.
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -124,6 +132,7 @@ if (builtDigest !== currentDigest && (canBuild || builtDigest === undefined)) {
   for (const { path, contents } of outputFiles) writeFileSync(join(DIST, basename(path)), contents);
   const { renderGuide } = await import('./scripts/render-guide.js');
   writeFileSync(join(DIST, 'guide.json'), renderGuide());
+  cpSync('src/gateway/pages/browser', join(DIST, 'browser'), { recursive: true });
   mkdirSync(join(DIST, 'swagger-ui'));
   for (const file of SWAGGER_UI_FILES) {
     const content = readFileSync(join(SWAGGER_UI, 'static', file));

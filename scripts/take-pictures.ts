@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 import type { Page } from 'playwright-core';
 
-import { ROOT } from '../src/gateway/config/root.ts';
+import { ROOT } from '../src/store/root.ts';
 import { hasChromium, launchChromium } from '../test/support/browser.ts';
 import { killPrograms, startProgram } from '../test/support/program.ts';
 

@@ -11,7 +11,6 @@ export {
   RowId,
 } from './contract/parse.ts';
 export { isInfinite, timeAsText } from './kinds/times.ts';
-export { ROOT } from './config/root.ts';
 
 // REST routes.
 export { rowRoute } from './rest/row-route.ts';

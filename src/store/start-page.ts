@@ -1,4 +1,5 @@
-import { ROOT, type Store } from '../gateway/index.ts';
+import type { Store } from '../gateway/index.ts';
+import { ROOT } from './root.ts';
 
 const icon = `<svg viewBox="0 0 24 24" aria-hidden="true"><ellipse cx="5" cy="11" rx="2.4" ry="3.1"/>
 <ellipse cx="9.4" cy="5.6" rx="2.4" ry="3.4"/><ellipse cx="14.6" cy="5.6" rx="2.4" ry="3.4"/>

@@ -5,7 +5,6 @@ import { describe, expect, it } from 'vitest';
 
 import { withTables } from '../../scripts/print.ts';
 import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
-import { findRoot } from '../../src/gateway/config/root.ts';
 import { Variables } from '../../src/gateway/config/variables.ts';
 
 describe('the configuration', () => {
@@ -203,12 +202,6 @@ describe('the configuration', () => {
   it('is frozen', () => {
     const config = readConfig(JWT);
     expect([config, config.limits, config.auth].every(Object.isFrozen)).toBe(true);
-  });
-});
-
-describe("the project's folder", () => {
-  it('has to contain a package.json', () => {
-    expect(() => findRoot(new URL('file:///none/'))).toThrow('has a package.json');
   });
 });
 

@@ -1,12 +1,4 @@
-import { readFileSync } from 'node:fs';
+import manifest from '../../../package.json' with { type: 'json' };
 
-import { z } from 'zod';
-
-import { ROOT } from './root.ts';
-
-const Package = z.object({ name: z.string(), version: z.string() });
-
-/** The program's name and version, from package.json. */
-export const { name: NAME, version: VERSION } = Package.parse(
-  JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')),
-);
+/** The program's name and version. The build includes them in the bundle. */
+export const { name: NAME, version: VERSION } = manifest;

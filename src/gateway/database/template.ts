@@ -1,8 +1,6 @@
 import { cpSync, existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-
-import { ROOT } from '../config/root.ts';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 
 /**
  * The data folder of an empty PostgreSQL. `npm ci` creates it, because initdb would take most of the time of the first
@@ -10,8 +8,9 @@ import { ROOT } from '../config/root.ts';
  *
  * It is in PGlite's package folder, so that it is deleted together with that version of PGlite.
  */
-export const TEMPLATE = fileURLToPath(
-  new URL('node_modules/@electric-sql/pglite/template-store', ROOT),
+export const TEMPLATE = join(
+  dirname(createRequire(import.meta.url).resolve('@electric-sql/pglite/pglite.wasm')),
+  '../template-store',
 );
 
 /** Returns the folder of the embedded database in DATA_DIR. */

@@ -1,13 +1,20 @@
+import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { ROOT } from '../config/root.ts';
+// build.js copies both folders next to the bundle.
 
 /** The folder of the pages' scripts and styles. */
-export const OWN = fileURLToPath(new URL('src/gateway/pages/browser', ROOT));
+export const OWN = fileURLToPath(new URL('browser', import.meta.url));
 
-/** The folder of Swagger UI's files, as copied by build.js. */
-export const SWAGGER_UI = fileURLToPath(new URL('dist/swagger-ui', ROOT));
+const BUILT = fileURLToPath(new URL('swagger-ui', import.meta.url));
+
+/** The folder of Swagger UI's files. */
+export const SWAGGER_UI = existsSync(BUILT)
+  ? BUILT
+  : join(dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui')), 'static');
 
 /** Reads GraphiQL's example operations, in the order of their file names. */
 export async function readExamples(folder: URL): Promise<string[]> {
