@@ -1,7 +1,7 @@
 /** Everything that a store may import from the gateway. */
 
-// Errors, rules for input, times as text, and the project's folder.
-export { errorOf, type GatewayError } from './contract/gateway-error.ts';
+// Errors, rules for input, and times as text.
+export { errorOf, type GatewayError, InvalidInput } from './contract/gateway-error.ts';
 export {
   argumentsOf,
   Id,

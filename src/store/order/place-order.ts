@@ -62,7 +62,7 @@ export async function placeOrder(
 ): Promise<OrderAndPet> {
   const { input: line, idempotencyKey: key } = parseArguments(Arguments, args);
   if (key == null) {
-    rejectPastDates(args);
+    rejectPastDates(line, 'input');
     const shared = await sharedOrders(source).load(line);
     const { order, pet } = shared ?? (await takeUnits(source.db, line));
     return { ...order, pet };
@@ -71,7 +71,7 @@ export async function placeOrder(
   const request = { key, caller, operation: 'placeOrder', input, stored: orders.normalize };
   let placed: PlacedOrder | undefined;
   const order = await writeOnce(source.db, request, async (session) => {
-    rejectPastDates(args);
+    rejectPastDates(line, 'input');
     placed = await takeUnits(session, line);
     return placed.order;
   });

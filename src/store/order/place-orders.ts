@@ -27,7 +27,7 @@ export const placeOrders = defineWrite({
   digested: ({ input }) => input,
   stored: orders.normalizeAll,
   write: async (session, args): Promise<OrderAndPet[]> => {
-    rejectPastDates(args);
+    rejectPastDates(args.input, 'input');
     return takeLines(session, args.input);
   },
 });

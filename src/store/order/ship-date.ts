@@ -1,29 +1,34 @@
-import { z } from 'zod';
-
-import { parseArguments } from '../../gateway/index.ts';
+import { InvalidInput } from '../../gateway/index.ts';
 
 // A caller may know only its local date, or its clock may be wrong.
 const TOLERANCE_MS = 86_400_000;
 
-const Dated = z.object({
-  shipDate: z
-    .date()
-    .refine((date) => date.getTime() >= Date.now() - TOLERANCE_MS, {
-      error: 'must not be more than a day in the past.',
-      params: { code: 'TOO_SMALL' },
-    })
-    .nullish(),
-});
+interface Dated {
+  readonly shipDate?: Date | null | undefined;
+}
 
-const One = Dated.extend({ input: Dated.optional() });
-const Cart = z.object({ input: z.array(Dated) });
+const isPast = ({ shipDate }: Dated): boolean =>
+  shipDate != null && shipDate.getTime() < Date.now() - TOLERANCE_MS;
+
+const issueAt = (path: readonly string[]) =>
+  ({
+    path: [...path, 'shipDate'],
+    message: 'must not be more than a day in the past.',
+    code: 'TOO_SMALL',
+  }) as const;
 
 /**
- * Rejects ship dates more than a day in the past. The arguments must have passed all other rules. This rule is
- * checked only when the order is written, so that a retry with an idempotency key returns the original result even
- * if the date has passed since.
+ * Rejects ship dates more than a day in the past. `path` leads to the parsed order, or to the orders of a cart. This
+ * rule is checked only when the order is written, so that a retry with an idempotency key returns the original result
+ * even if the date has passed since.
  * @throws InvalidInput with every rejected date
  */
-export function rejectPastDates(args: object): void {
-  parseArguments('input' in args && Array.isArray(args.input) ? Cart : One, args);
+export function rejectPastDates(dated: Dated | readonly Dated[], ...path: string[]): void {
+  const issues =
+    'length' in dated
+      ? dated.flatMap((one, line) =>
+          isPast(one) ? { ...issueAt([...path, String(line)]), line } : [],
+        )
+      : [dated].filter(isPast).map(() => issueAt(path));
+  if (issues.length > 0) throw new InvalidInput(issues);
 }
