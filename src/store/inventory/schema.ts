@@ -1,5 +1,5 @@
 import { IDEMPOTENCY_KEY, relatedRow, relatedValue } from '../../gateway/index.ts';
-import { builder, fieldsOf, linesField, Node } from '../builder.ts';
+import { addLine, builder, fieldsOf, linesField, Node } from '../builder.ts';
 import type { Pet as PetRow } from '../generated/prisma/client.ts';
 import { PetNotFound, pets } from '../pet/pets.ts';
 import { Pet, PetStatus } from '../pet/schema.ts';
@@ -92,6 +92,8 @@ for (const type of [InsufficientStock, StaleInventory]) {
     t.exposeInt('available', { description: 'The number of units in stock.' }),
   );
 }
+
+addLine([InsufficientStock, StaleInventory, StockLimitExceeded]);
 
 builder.mutationFields((t) => ({
   updateInventory: t.field({

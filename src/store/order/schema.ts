@@ -1,7 +1,7 @@
 import { derivedValue, IDEMPOTENCY_KEY, isInfinite, relatedRow } from '../../gateway/index.ts';
-import { addLine, builder, deletedOf, fieldsOf, linesField, newInputOf, Node } from '../builder.ts';
+import { builder, deletedOf, fieldsOf, linesField, newInputOf, Node } from '../builder.ts';
 import type { Order as OrderRow } from '../generated/prisma/client.ts';
-import { InsufficientStock, StaleInventory, StockLimitExceeded } from '../inventory/inventory.ts';
+import { InsufficientStock, StockLimitExceeded } from '../inventory/inventory.ts';
 import { InventoryItem } from '../inventory/schema.ts';
 import { PetNotAvailable, PetNotFound, pets } from '../pet/pets.ts';
 import { Pet } from '../pet/schema.ts';
@@ -68,8 +68,6 @@ builder.queryFields((t) => ({
 builder.prismaObjectField('Pet', 'orders', (t) =>
   t.connection(...fields.listBy(pets, 'petId', 'The orders for this pet.')),
 );
-
-addLine([PetNotAvailable, InsufficientStock, StaleInventory, StockLimitExceeded]);
 
 const ORDERING_ERRORS = [PetNotFound, PetNotAvailable, InsufficientStock];
 

@@ -1,8 +1,8 @@
 import { relatedRow } from '../../gateway/index.ts';
-import { builder, fieldsOf, Node } from '../builder.ts';
+import { addLine, builder, fieldsOf, Node } from '../builder.ts';
 import { categories } from '../category/categories.ts';
 import { Category } from '../category/schema.ts';
-import { pets } from './pets.ts';
+import { PetNotAvailable, pets } from './pets.ts';
 
 export const PetStatus = builder.enumType('PetStatus', {
   description: 'The sale status of a pet. It can change from any status to any other.',
@@ -27,6 +27,8 @@ export const Pet = builder.prismaObject('Pet', {
     status: t.expose('status', { type: PetStatus }),
   }),
 });
+
+addLine([PetNotAvailable]);
 
 const fields = fieldsOf(Pet, pets);
 const scope = 'pets:write';
