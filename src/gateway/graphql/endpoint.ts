@@ -30,11 +30,12 @@ const acceptsEvents = ({ headers, method }: FastifyRequest): boolean =>
 /** Prepares the response with the result of an operation, and returns its text. */
 function writeResult(
   result: ExecutionResult,
-  { headers, requestLog }: FastifyRequest,
+  { headers, requestLog, responseType }: FastifyRequest,
   reply: FastifyReply,
   log: Log,
 ): string {
-  const type = preferredType(headers, GRAPHQL_TYPES) === GRAPHQL_TYPE ? GRAPHQL_TYPE : JSON_TYPE;
+  const preferred = responseType ?? preferredType(headers, GRAPHQL_TYPES);
+  const type = preferred === GRAPHQL_TYPE ? GRAPHQL_TYPE : JSON_TYPE;
   const isJson = type === JSON_TYPE;
   const { body, status, headers: own } = toClientResult(result, { isJson, log, requestLog });
   void reply.code(status).headers(own).type(`${type}; charset=utf-8`);
@@ -48,7 +49,8 @@ function writeResults(
   reply: FastifyReply,
   log: Log,
 ): string | Promise<Readable> {
-  if (!isStream(results) && !request.sendsEvents) return writeResult(results, request, reply, log);
+  const sendsEvents = request.responseType === EVENT_STREAM;
+  if (!isStream(results) && !sendsEvents) return writeResult(results, request, reply, log);
   const { requestLog } = request;
   const toBody = (result: ExecutionResult): ExecutionResult =>
     toClientResult(result, { isJson: false, log, requestLog }).body;
@@ -78,7 +80,7 @@ const createRespond =
     const results = await executor(exchange, { caller, params, isSafe: request.method !== 'POST' });
     if (isStream(results) && !acceptsEvents(request)) {
       await results[Symbol.asyncIterator]().return?.();
-      request.sendsEvents = false;
+      request.responseType = undefined;
       throw new GatewayError('NOT_ACCEPTABLE', NO_STREAM);
     }
     return writeResults(results, request, reply, log);
@@ -93,16 +95,17 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
 
   const routes: FastifyPluginCallback = (app, _options, done) => {
     app.decorateRequest('caller');
-    app.decorateRequest('sendsEvents', false);
+    app.decorateRequest('responseType');
     // The caller is authenticated before its body is read.
     app.addHook('onRequest', async (request, reply) => {
       // A WebSocket's caller is authenticated by its first message.
       if (request.ws) return webSockets.requireRoom();
+      if (request.method === 'POST') requirePlainBody(request.headers);
       // The response to the same GET may change later, for example once its document can be found by its hash.
       if (request.method !== 'POST') void reply.header('Cache-Control', 'no-store');
       const type = preferredType(request.headers, GRAPHQL_TYPES);
       if (!type) throw new GatewayError('NOT_ACCEPTABLE');
-      request.sendsEvents = type === EVENT_STREAM;
+      request.responseType = type;
       request.caller = await context.authenticate(request.headers);
     });
     parseJsonBodies(app, limits);
@@ -115,10 +118,9 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
       },
       wsHandler: webSockets.open,
     });
-    app.post(GRAPHQL_PATH, {
-      onRequest: async ({ headers }) => requirePlainBody(headers),
-      handler: (request, reply) => respond(request, reply, paramsInBody(request.body, limits)),
-    });
+    app.post(GRAPHQL_PATH, (request, reply) =>
+      respond(request, reply, paramsInBody(request.body, limits)),
+    );
     done();
   };
 

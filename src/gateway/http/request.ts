@@ -11,8 +11,8 @@ declare module 'fastify' {
     requestLog: RequestLog;
     /** Set for requests to /graphql. */
     caller: Caller;
-    /** Whether results are sent as Server-Sent Events. */
-    sendsEvents: boolean;
+    /** The media type of the results of /graphql; undefined until it is known. */
+    responseType: string | undefined;
   }
   interface FastifyContextConfig {
     /** The path template of a route of the store, for logs and metrics; other routes are logged at level debug. */

@@ -97,7 +97,6 @@ function createFastify(config: Config, log: Log, turns: Turns, rejectData: Rejec
     loggerInstance: toFastifyLog(log),
     // The gateway writes a line of its own for each request, with what its parts have added.
     logController: new LogController({ disableRequestLogging: true }),
-    childLoggerFactory: (logger) => logger,
     genReqId: ({ headers }) => requestIdOf(headers),
     requestIdHeader: false,
     clientErrorHandler: rejectData,
