@@ -145,14 +145,14 @@ const open: OpenDatabase = async (config, log) => {
 };
 
 /** Creates the indexes that the start names, one after another. Returns the names of their sorts. */
-async function createNamedIndexes(db: Database): Promise<string[]> {
+async function createNamedIndexes(db: Database, name = 'things'): Promise<string[]> {
   const named: string[] = [];
   for (;;) {
-    const { message } = await requireSortIndexes(db, [things]).then(
+    const { message } = await requireSortIndexes(db, [{ ...things, name }]).then(
       () => new Error('none'),
       (error: Error) => error,
     );
-    const [, sort, index] = /^The sort (\w+) of things .*: (CREATE INDEX .*);$/.exec(message) ?? [];
+    const [, sort, index] = /^The sort (\w+) of \w+ .*: (CREATE INDEX .*);$/.exec(message) ?? [];
     if (!sort || !index) return named;
     named.push(sort);
     await db.write(sql`${raw(index)}`);
@@ -260,6 +260,17 @@ describe('lists of rows with every kind of value', () => {
 
   it('the start names the index of each sort that the database lacks', () => {
     expect(named).toEqual(SORTS.map(({ sort }) => sort));
+  });
+
+  it('a partitioned table needs an index for each sort, and no more', async () => {
+    await gateway.db.write(
+      sql`create table parts (like things, primary key (id)) partition by range (id)`,
+    );
+    await gateway.db.write(
+      sql`create table parts_1 partition of parts for values from (minvalue) to (10)`,
+    );
+    await gateway.db.write(sql`create table parts_2 partition of parts default`);
+    expect(await createNamedIndexes(gateway.db, 'parts')).toEqual(named);
   });
 
   describe.each(SORTS)('the pages of a list sorted by $sort', ({ sort, ...orders }) => {

@@ -6,6 +6,7 @@ import { type Daemon, startDaemon } from './daemon.ts';
 import { findUser } from './postgres-programs.ts';
 import { pidFileIn, runSql, signalServer } from './postgres.ts';
 import { isAlive } from './program.ts';
+import { type Proxy, startTcpProxy } from './proxies.ts';
 import { until } from './until.ts';
 
 // Debian's packages have the programs of PostgreSQL, with pg_basebackup and pg_rewind, in a folder for each version.
@@ -22,6 +23,21 @@ const IS_PRIMARY = 'select not pg_is_in_recovery() as value';
 export const toStoreUrl = (port: number): string =>
   `postgresql://store:${PASSWORD}@127.0.0.1:${port}/store`;
 
+/** How the other members reach a server and its Patroni, and how that Patroni reaches etcd. */
+export interface Links {
+  readonly server: Proxy;
+  readonly api: Proxy;
+  readonly etcd: Proxy;
+}
+
+/** Starts the links of a member, whose server and Patroni listen on these ports. */
+export async function startLinks(etcd: string, ports: readonly [number, number]): Promise<Links> {
+  const [server, api, ofEtcd] = await Promise.all(
+    [...ports.map((port) => `http://127.0.0.1:${port}`), etcd].map((url) => startTcpProxy([url])),
+  );
+  return { server, api, etcd: ofEtcd } as Links;
+}
+
 /** The states of a server that follows the primary, or is the primary. */
 const UP = ['running', 'streaming'];
 
@@ -33,12 +49,16 @@ export class Member {
   /** The URL of Patroni's REST API. */
   readonly api: string;
   readonly port: number;
+  readonly #links: Links;
+  readonly #targets: readonly (readonly string[])[];
   readonly #dataFolder: string;
   readonly #start: () => Promise<Daemon>;
   #daemon: Daemon | undefined;
 
-  constructor(name: string, folder: string, etcd: string, ports: readonly [number, number]) {
+  constructor(name: string, folder: string, links: Links, ports: readonly [number, number]) {
     const [port, apiPort] = ports;
+    this.#links = links;
+    this.#targets = Object.values(links).map(({ targets }: Proxy) => targets);
     this.name = name;
     this.port = port;
     this.url = toStoreUrl(port);
@@ -47,11 +67,12 @@ export class Member {
     const env = {
       PATH: `/usr/bin:/bin`,
       PATRONI_NAME: name,
-      PATRONI_ETCD_HOST: new URL(etcd).host,
+      // Through a proxy, Patroni does not learn etcd's own address.
+      PATRONI_ETCD_PROXY: links.etcd.url,
       PATRONI_RESTAPI_LISTEN: `127.0.0.1:${apiPort}`,
-      PATRONI_RESTAPI_CONNECT_ADDRESS: `127.0.0.1:${apiPort}`,
+      PATRONI_RESTAPI_CONNECT_ADDRESS: new URL(links.api.url).host,
       PATRONI_POSTGRESQL_LISTEN: `127.0.0.1:${port}`,
-      PATRONI_POSTGRESQL_CONNECT_ADDRESS: `127.0.0.1:${port}`,
+      PATRONI_POSTGRESQL_CONNECT_ADDRESS: new URL(links.server.url).host,
       PATRONI_POSTGRESQL_DATA_DIR: this.#dataFolder,
       PATRONI_POSTGRESQL_BIN_DIR: join(INSTALLED, VERSION ?? '', 'bin'),
       PATRONI_POSTGRESQL_PGPASS: join(folder, `${name}.pgpass`),
@@ -92,6 +113,12 @@ export class Member {
     rmSync(this.#pidFile, { force: true });
   }
 
+  /** Kills the member and closes its links. */
+  async stop(): Promise<void> {
+    await this.kill();
+    await Promise.all((Object.values(this.#links) as Proxy[]).map((link) => link.close()));
+  }
+
   /** Suspends Patroni and all processes of the server until thaw(). */
   freeze(): void {
     this.#signalAll('STOP');
@@ -99,6 +126,27 @@ export class Member {
 
   thaw(): void {
     this.#signalAll('CONT');
+  }
+
+  /** Cuts the member off from etcd and from the other members, but not from HAProxy and the gateways. */
+  cutOff(): void {
+    for (const link of Object.values(this.#links) as Proxy[]) {
+      link.targets = [];
+      link.cutAll();
+    }
+  }
+
+  rejoin(): void {
+    for (const [index, link] of (Object.values(this.#links) as Proxy[]).entries()) {
+      link.targets = this.#targets[index] ?? [];
+    }
+  }
+
+  /** Sets how the whole cluster replicates from now on. */
+  async setSynchronous(isSynchronous: boolean): Promise<void> {
+    const body = JSON.stringify({ synchronous_mode: isSynchronous });
+    const response = await fetch(`${this.api}/config`, { method: 'PATCH', body });
+    if (!response.ok) throw new Error(await response.text());
   }
 
   /** Makes another server the primary, as an operator does. Ends when Patroni has done so. */

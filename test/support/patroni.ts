@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { type Daemon, startDaemon } from './daemon.ts';
-import { hasServer, Member, toStoreUrl } from './patroni-member.ts';
+import { hasServer, Member, startLinks, toStoreUrl } from './patroni-member.ts';
 import { findUser } from './postgres-programs.ts';
 import { freePort } from './postgres.ts';
 import { until } from './until.ts';
@@ -32,8 +32,11 @@ export interface Cluster {
   readonly members: readonly Member[];
   /** The variables with which a gateway uses HAProxy's two addresses. */
   readonly environment: { readonly DATABASE_URL: string; readonly DATABASE_REPLICA_URL: string };
-  /** Waits until there is a primary, a replica that confirms its commits, and another replica; returns the primary. */
-  settle(): Promise<Member>;
+  /**
+   * Waits until there is a primary, a replica that confirms its commits unless replication is asynchronous, and another
+   * replica; returns the primary.
+   */
+  settle(isSynchronous?: boolean): Promise<Member>;
   /** Waits until one of the replicas has become the primary. */
   promoted(replicas: readonly Member[]): Promise<Promotion>;
   /** Kills all programs and removes their data. */
@@ -61,13 +64,13 @@ async function writeHaproxyConfig(
 const logsOf = (members: readonly Member[]): string =>
   members.map((one) => one.log().slice(-2000)).join('\n');
 
-async function settle(members: readonly Member[]): Promise<Member> {
+async function settle(members: readonly Member[], isSynchronous = true): Promise<Member> {
   let primary: Member | undefined;
   const isSettled = async (): Promise<boolean> => {
     const states = await Promise.all(members.map((one) => one.isPrimary()));
     primary = members[states.indexOf(true)];
     const roles = await primary?.roles().catch(() => []);
-    return roles?.join() === 'leader,replica,sync_standby';
+    return roles?.join() === `leader,replica,${isSynchronous ? 'sync_standby' : 'replica'}`;
   };
   await until(() => `the cluster is complete:\n${logsOf(members)}`, isSettled);
   return primary as Member;
@@ -115,11 +118,14 @@ export async function startCluster(): Promise<Cluster> {
   const daemons = [etcd.daemon];
   const ports = await Promise.all(Array.from({ length: 8 }, freePort));
   const [writes = 0, reads = 0] = ports.splice(0, 2);
-  const members = MEMBERS.map(
-    (name) => new Member(name, folder, etcd.url, [ports.pop() ?? 0, ports.pop() ?? 0]),
+  const members = await Promise.all(
+    MEMBERS.map(async (name) => {
+      const own: [number, number] = [ports.pop() ?? 0, ports.pop() ?? 0];
+      return new Member(name, folder, await startLinks(etcd.url, own), own);
+    }),
   );
   const stop = async (): Promise<void> => {
-    await Promise.all(members.map((one) => one.kill()));
+    await Promise.all(members.map((one) => one.stop()));
     for (const daemon of daemons) daemon.process.kill('SIGKILL');
     await rm(folder, { recursive: true, force: true });
   };
@@ -136,7 +142,7 @@ export async function startCluster(): Promise<Cluster> {
   return {
     members,
     environment: { DATABASE_URL: toStoreUrl(writes), DATABASE_REPLICA_URL: toStoreUrl(reads) },
-    settle: () => settle(members),
+    settle: (isSynchronous) => settle(members, isSynchronous),
     promoted,
     stop,
   };

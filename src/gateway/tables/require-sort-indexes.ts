@@ -10,6 +10,9 @@ export interface SortedTable extends Table<never> {
   readonly sorts: ListSorts;
 }
 
+// A node of a plan that sorts. A Merge Append, which reads partitions in order, has a sort key, but sorts nothing.
+const SORT = /^(?: *-> +)?(?:Incremental )?Sort$/;
+
 /**
  * Requires an index for each sort. An index on an expression can't be declared in schema.prisma, so this asks PostgreSQL
  * how it would read the rows in order: only without an index does it have to sort them.
@@ -27,7 +30,7 @@ export const requireSortIndexes = (db: Database, tables: Iterable<SortedTable>):
           sql`explain (costs off) select from ${raw(`${name} order by ${key}, ${id.column}`)}`,
           'each',
         );
-        if (!plan.some((line) => line['QUERY PLAN'].includes('Sort Key:'))) continue;
+        if (!plan.some((line) => SORT.test(line['QUERY PLAN']))) continue;
         throw new MigrationError(
           `The sort ${sort} of ${name} has no valid index. Add this line to a migration: ` +
             `CREATE INDEX ON ${name} ((${key}), ${id.column});`,
