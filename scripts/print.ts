@@ -1,11 +1,12 @@
-// Writes schema.graphql, and the tables in docs/configuration.md and docs/access.md: `npm run fix`.
-import { readFileSync, writeFileSync } from 'node:fs';
+// Writes schema.graphql, and what documents repeat of the schema and the settings: `npm run fix`.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
 import { z } from 'zod';
 
 import { Variables } from '../src/gateway/config/variables.ts';
 import { toDay } from '../src/gateway/kinds/times.ts';
 import { printSchema } from '../src/gateway/schema/print.ts';
+import { TABLES } from '../src/store/generated/tables.ts';
 import { petStore } from '../src/store/index.ts';
 
 /** Returns a variable's default as an operator would write it. */
@@ -77,18 +78,50 @@ const scopes = (): string =>
     ['`metrics`', '`GET /metrics`'],
   ]);
 
-const TABLES = { variables, scopes };
+const MIGRATIONS = 'prisma/migrations';
 
-/** Replaces the table between a document's two markers, such as `<!-- variables -->` and `<!-- /variables -->`. */
+/** Returns the tables that migrations create for searches in the columns of a table. */
+function searchTablesOf(table: string): string[] {
+  const sql = readdirSync(MIGRATIONS, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('migration.sql'))
+    .map((file) => readFileSync(`${MIGRATIONS}/${file}`, 'utf8'))
+    .join('');
+  const calls = sql.matchAll(new RegExp(`make_searchable\\('${table}', '\\w+', '(\\w+)'\\)`, 'g'));
+  return Array.from(calls, ([, column]) => `${table}_folded_${column}`);
+}
+
+/** Returns the statements that give the gateways' role its rights. */
+function rights(): string {
+  const tables = Object.values(TABLES);
+  const names = tables.map(({ name }) => name);
+  const sequences = tables.flatMap(({ name, columns }) =>
+    Object.values(columns)
+      .filter(({ isUnique, hasDefault, type }) => isUnique && hasDefault && type === 'BigInt')
+      .map(({ ownColumn }) => `${name}_${ownColumn}_seq`),
+  );
+  return [
+    '```sql',
+    'GRANT USAGE ON SCHEMA public TO gateway;',
+    `GRANT SELECT, INSERT, UPDATE, DELETE ON ${[...names, 'idempotency_keys'].join(', ')} TO gateway;`,
+    'GRANT SELECT, DELETE ON changes, settled_changes TO gateway;',
+    `GRANT SELECT ON ${[...names.flatMap(searchTablesOf), '_prisma_migrations'].join(', ')} TO gateway;`,
+    `GRANT USAGE ON SEQUENCE ${sequences.join(', ')} TO gateway;`,
+    '```',
+  ].join('\n');
+}
+
+const PRINTED = { variables, scopes, rights };
+
+/** Replaces what stands between a document's two markers, such as `<!-- variables -->` and `<!-- /variables -->`. */
 export const withTables = (document: string): string =>
-  Object.entries(TABLES).reduce(
+  Object.entries(PRINTED).reduce(
     (text, [name, print]) =>
       text.replace(new RegExp(`(?<=<!-- ${name} -->\n\n).*(?=\n\n<!-- /${name} -->)`, 's'), print),
     document,
   );
 
-/** The documents with tables. */
-const FILES = ['docs/configuration.md', 'docs/access.md'];
+/** The documents with such markers. */
+const FILES = ['docs/configuration.md', 'docs/access.md', 'docs/operations.md'];
 
 if (process.argv[1] === import.meta.filename) {
   writeFileSync('schema.graphql', printSchema(petStore.schema));
