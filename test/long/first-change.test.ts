@@ -61,9 +61,23 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+/** Adds the entries that the tutorial shows to the changelog. */
+function addEntries(): void {
+  const [, block = ''] = /```md\n([^]*?)^ *```$/m.exec(tutorial) ?? [];
+  const file = join(folder, 'CHANGELOG.md');
+  const text = readFileSync(file, 'utf8');
+  const entries = block.replaceAll(/^ {2}/gm, '');
+  const unreleased = text.includes('## Unreleased\n\n') ? '## Unreleased\n\n' : /(?=^## )/m;
+  writeFileSync(
+    file,
+    text.replace(unreleased, () => `## Unreleased\n\n### Added\n\n${entries}\n`),
+  );
+}
+
 describe('the change described in docs/first-change.md', () => {
   it('applies to the source, and compiles', () => {
     for (const [, path = '', block = ''] of tutorial.matchAll(BLOCK)) apply(path, block);
+    addEntries();
     expect(failureOf('npm', 'run', 'prepare')).toBe('');
     expect(failureOf('npx', 'tsc')).toBe('');
   });
@@ -77,6 +91,12 @@ describe('the change described in docs/first-change.md', () => {
       const text = readFileSync(join(folder, path), 'utf8');
       expect(text).toContain(/^\+/m.test(block) ? linesOf(block, '-') : block);
     }
+  });
+
+  // All tests that know the schema, the tables or the operations of the store. `npm test` passes, too, but takes longer.
+  it('passes the tests of the store and of the contract', () => {
+    const files = ['test/store/', 'test/gateway/changes', 'test/gateway/contract'];
+    expect(failureOf('npx', 'vitest', 'run', '--project', 'main', ...files)).toBe('');
   });
 
   it('makes the gateway return the responses that the tutorial shows', async () => {
