@@ -6,7 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import npm from '../package.json' with { type: 'json' };
 import { freePort } from '../test/support/postgres.ts';
-import { type Dialect, gatewayDialect, plainDialect, postgraphileDialect } from './dialects.ts';
+import {
+  type Dialect,
+  gatewayDialect,
+  plainDialect,
+  postgraphileDialect,
+  prismaDialect,
+} from './dialects.ts';
 
 /** A server to measure. */
 export interface Contender {
@@ -58,6 +64,11 @@ const PEERS: readonly Contender[] = [
     dialect: postgraphileDialect,
     program: ['bench/peers/postgraphile.mjs'],
     leastNode: 22,
+  },
+  {
+    name: 'prisma',
+    dialect: prismaDialect,
+    program: ['--import', 'tsx', 'bench/peers/prisma/server.mjs'],
   },
 ];
 export const CONTENDERS: readonly Contender[] = [FLOOR, GATEWAY, ...PEERS];

@@ -57,6 +57,13 @@ export const gatewayDialect: Dialect = {
 /** The gateway's documents, with ids as cursors. */
 export const plainDialect: Dialect = { documents, rest: true, cursor: String };
 
+/** The gateway's documents, with the cursors of Pothos. */
+export const prismaDialect: Dialect = {
+  documents,
+  rest: false,
+  cursor: (id) => Buffer.from(`GPC:I:${id}`).toString('base64'),
+};
+
 const ID = 'id: rowId name';
 const ITS_PET = `${ID} status category: categoryByCategoryId { ${ID} }`;
 const ITS_ORDER = 'id: rowId quantity shipDate complete';
