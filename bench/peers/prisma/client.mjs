@@ -12,8 +12,8 @@ function statementNameGenerator({ sql }) {
 }
 
 /**
- * Turns each `cursor` in a query, which is an id, into a condition. Prisma's own cursor must be a row of the list: a list
- * without that row would be empty, and a list that no longer has it would lose its next row. It is also never joined.
+ * Turns each `cursor` in a query, which is an id, into a condition. Prisma's own cursor must be a row of the list:
+ * otherwise the list loses its first row, and several nested lists are empty. Prisma also joins no list with a cursor.
  */
 function replaceCursors({ cursor, include, ...query }) {
   if (cursor) {
