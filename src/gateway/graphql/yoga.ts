@@ -37,6 +37,8 @@ interface OperationRequest {
   readonly text?: string;
   /** Whether the request is a GET, which must not change anything. */
   readonly isSafe?: boolean;
+  /** Whether it reads the current rows even without a Store-Position, which the caller can't send. */
+  readonly readsCurrent?: boolean;
 }
 
 /** Executes an operation. Any failure becomes an error in the result. */
@@ -155,7 +157,10 @@ export function createExecutor(
   const documents = createDocuments(config, manifest);
   const findText = createFindText(documents, manifest, config.documents);
   const run = createRun(options, plugins, documents);
-  return async ({ req, res, requestLog, recipient }, { caller, params, text, isSafe = false }) => {
+  return async (
+    { req, res, requestLog, recipient },
+    { caller, params, text, isSafe = false, readsCurrent = false },
+  ) => {
     try {
       // The context has all properties that are set later, because V8 is slower with objects that grow or are created by
       // spread.
@@ -171,6 +176,7 @@ export function createExecutor(
         caller,
         params,
         isSafe,
+        readsCurrent,
         call: undefined,
       };
       return await run(request, text ?? findText(params, caller));

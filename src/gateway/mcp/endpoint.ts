@@ -55,11 +55,15 @@ function createCall(
     if (unknown !== undefined) {
       return fail(new InvalidInput([{ path: [unknown], message: 'is not an argument.' }]));
     }
-    // Clients of this protocol can't send back the position of a write, so reads never use an older replica.
-    req.headers['store-position'] ??= '';
     const exchange = { req, res, requestLog, recipient: res };
     try {
-      const results = await executor(exchange, { caller, params: { variables }, text });
+      const results = await executor(exchange, {
+        caller,
+        params: { variables },
+        text,
+        // Clients of this protocol can't send back the position of a write.
+        readsCurrent: true,
+      });
       return isStream(results) ? fail(new Error('A tool subscribes.')) : toResult(results);
     } catch (error) {
       return fail(error);

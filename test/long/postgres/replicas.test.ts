@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { makeCategory, makePet } from '../../support/make.ts';
+import { callTool, connectClient } from '../../support/mcp.ts';
 import { createStoreOn, runSql } from '../../support/postgres.ts';
 import { type Proxy, startTcpProxy, through } from '../../support/proxies.ts';
 import {
@@ -46,6 +47,7 @@ beforeAll(async () => {
   gateway = await startReplicatedGateway({
     DATABASE_URL: url,
     DATABASE_REPLICA_URL: through(balancer, url),
+    MCP_OPERATIONS: 'src/store/tools',
   });
   petId = await makePet(gateway, { categoryId: await makeCategory(gateway), stock: 1_000_000 });
   await runSql(url, TELL_SERVER);
@@ -133,6 +135,8 @@ describe('a gateway with replicas', () => {
     expect(await nameByRest(position)).toBe('New');
     expect((await send(gateway, PET())).data.pet.name).toBe('Old');
     expect(await nameByRest()).toBe('Old');
+    const tools = await connectClient(gateway);
+    expect((await callTool(tools, 'pet', { id: petId })).data.pet.name).toBe('New');
     await Promise.all([first.setDelay(0), second.setDelay(0)]);
   });
 });

@@ -11,6 +11,8 @@ export interface RequestContext extends CallContext, Exchange {
   readonly params: DocumentParams;
   /** Whether the request is a GET, which must not change anything. */
   readonly isSafe: boolean;
+  /** Whether the request reads the current rows even without a Store-Position. */
+  readonly readsCurrent: boolean;
   /** Set once the request is accepted (accept.ts). */
   call: Call | undefined;
 }
@@ -21,7 +23,7 @@ export interface Call {
   readonly operation: Operation;
   /** The variables that the operation declares. */
   readonly variables: Variables;
-  readonly context: CallContext & Exchange;
+  readonly context: RequestContext;
   readonly estimate: Estimate;
   /** The root value of the execution: for a result of a subscription, the change. */
   readonly root?: Change;

@@ -7,7 +7,8 @@ import type { Call, Step } from './call.ts';
 import { mapResult } from './limit-cost.ts';
 
 /** Whether an operation needs the current rows: others may lack the latest changes, or the objects that they changed. */
-const needsCurrent = ({ schema, operation }: Call): boolean =>
+const needsCurrent = ({ schema, operation, context }: Call): boolean =>
+  context.readsCurrent ||
   operation.node.operation !== OperationTypeNode.QUERY ||
   usageOf(schema, operation).counted.has('Query.changes');
 
