@@ -177,7 +177,19 @@ describe('the samples of the documentation', () => {
       documents.flatMap(({ blocks }) => blocks.map((block) => block.language)),
     );
     expect([...languages].toSorted()).toEqual(
-      ['', 'console', 'diff', 'graphql', 'json', 'mermaid', 'promql', 'sh', 'sql', 'ts'].toSorted(),
+      [
+        '',
+        'console',
+        'diff',
+        'graphql',
+        'json',
+        'md',
+        'mermaid',
+        'promql',
+        'sh',
+        'sql',
+        'ts',
+      ].toSorted(),
     );
   });
 
