@@ -120,5 +120,65 @@ describe.skipIf(!hasPatroni)(
       await stale.stop();
       await route.close();
     });
+
+    it.each([
+      ['synchronous', true],
+      ['asynchronous', false],
+    ])(
+      'loses no order of after the promotion when the primary is cut off, with %s replication',
+      async (_, isSynchronous) => {
+        const [anyone] = cluster.members;
+        await anyone?.setSynchronous(isSynchronous);
+        const former = await cluster.settle(isSynchronous);
+        // A gateway that never learns of the failover, and one behind HAProxy.
+        const route = await startTcpProxy([former.url]);
+        const stale = await start({
+          DATABASE_URL: through(route, former.url),
+          STATEMENT_TIMEOUT_MS: '2000',
+        });
+        const path = `/pets/${petId}`;
+        const [gateway] = gateways as [Program];
+        const readers = startReaders(gateway, `{ pet(id: "${petId}") { name } }`, {
+          concurrency: 2,
+          path,
+        });
+        const options = { concurrency: 3, mayLose: !isSynchronous };
+        const writers = [gateway, stale].map((one) => startWriters(one, petId, options));
+        const [behindHaproxy, atFormer] = writers as [(typeof writers)[0], (typeof writers)[0]];
+        await Promise.all(writers.map((callers) => callers.more(30)));
+        const cutAt = performance.now();
+        former.cutOff();
+        const replicas = cluster.members.filter((one) => one !== former);
+        const { primary, at } = await cluster.promoted(replicas);
+        // Patroni has demoted it before, so there are never two primaries.
+        expect(await former.isPrimary()).toBe(false);
+        await Promise.all([readers.more(30), behindHaproxy.more(30)]);
+        former.rejoin();
+        await cluster.settle(isSynchronous);
+        await behindHaproxy.more(30);
+        expect(
+          await send(stale, `mutation { deletePet(id: "${petId}") { __typename } }`),
+        ).toMatchObject({
+          code: 'SERVICE_UNAVAILABLE',
+        });
+        route.targets = [primary.url];
+        await atFormer.more(30);
+        await readers.stop();
+        await behindHaproxy.stop();
+        await atFormer.stop();
+        await stale.stop();
+        await route.close();
+
+        const kept = await ordersOf(primary.url);
+        const acknowledged = writers.flatMap(({ ids, times }) =>
+          ids.map((id, index) => ({ id, time: times[index] ?? 0 })),
+        );
+        const lost = acknowledged.filter(({ id }) => !kept.has(id));
+        expect(lost.filter(({ time }) => time > at)).toEqual([]);
+        expect(lost.length > 0).toBe(!isSynchronous);
+        // A replica is at most a second behind.
+        expect(lost.filter(({ time }) => time < cutAt - 1000)).toEqual([]);
+      },
+    );
   },
 );

@@ -1,18 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 
+import type { Member } from '../support/patroni-member.ts';
+import type { Cluster } from '../support/patroni.ts';
 import { holdLock, type PostgresServer, runSql } from '../support/postgres.ts';
 import { isAlive } from '../support/program.ts';
-import { failOver, type ReplicatedServer, type Replication } from '../support/replication.ts';
 import type { GatewayProcess } from './gateway-process.ts';
 import { pick, whole } from './random.ts';
 
 const MAX_LEFT_BYTES = 2_000_000;
-// A cluster needs some time to detect a lost primary.
-const MAX_WITHOUT_PRIMARY_MS = 2000;
-const MAX_DELAY_MS = 2000;
 const ALL_SESSIONS = `select pg_terminate_backend(pid) from pg_stat_activity
   where backend_type = 'client backend' and pid <> pg_backend_pid()`;
 
@@ -81,47 +78,38 @@ export const postgresFaults = (server: PostgresServer, databaseUrl: string): Fau
   'rows locked': () => holdLock(databaseUrl, 'select from inventory_items for update'),
 });
 
-/** Faults of a primary and its replicas. `onFailover` is called with the new primary. */
-export function clusterFaults(
-  replication: Replication,
-  onFailover: (primary: ReplicatedServer) => void,
-): Faults {
-  const { servers } = replication;
-  let [primary] = servers;
-  const replicas = (): ReplicatedServer[] => servers.filter((server) => server !== primary);
-  /** Loses the primary and promotes a replica; at the end, the old primary becomes a replica of the new one. */
-  const loseBy = (lose: 'kill' | 'stop' | 'freeze') => async (): Promise<Stop> => {
-    const old = primary;
-    const others = replicas();
-    await old[lose]();
-    await sleep(whole(0, MAX_WITHOUT_PRIMARY_MS));
-    primary = await failOver(others);
-    onFailover(primary);
-    return () => old.rejoin(primary);
+type Act = (member: Member) => Promise<void> | void;
+
+/** Faults of the cluster of deploy/patroni. A fault of the primary lasts until a replica has been promoted. */
+export function clusterFaults({ members, settle, promoted }: Cluster): Faults {
+  const others = (one: Member): Member[] => members.filter((other) => other !== one);
+  const toPrimary = (begin: Act, end: Act) => async (): Promise<Stop> => {
+    const former = await settle();
+    await begin(former);
+    return async () => {
+      await promoted(others(former));
+      await end(former);
+      await settle();
+    };
   };
+  const toReplica = (begin: Act, end: Act) => async (): Promise<Stop> => {
+    const replica = pick(others(await settle()));
+    await begin(replica);
+    return async () => {
+      await end(replica);
+      await settle();
+    };
+  };
+  const killed: [Act, Act] = [(one) => one.kill(), (one) => one.start()];
+  const frozen: [Act, Act] = [(one) => one.freeze(), (one) => one.thaw()];
+  const cutOff: [Act, Act] = [(one) => one.cutOff(), (one) => one.rejoin()];
   return {
-    'primary killed': loseBy('kill'),
-    'primary stopped': loseBy('stop'),
-    'primary frozen': loseBy('freeze'),
-    'replica killed': async () => {
-      const replica = pick(replicas());
-      await replica.kill();
-      return () => replica.rejoin(primary);
-    },
-    'replica frozen': () => {
-      const replica = pick(replicas());
-      replica.freeze();
-      return () => replica.thaw();
-    },
-    'replica cut off': async () => {
-      const replica = pick(replicas());
-      await replica.cutOff();
-      return () => replica.follow(primary);
-    },
-    'replica delayed': async () => {
-      const replica = pick(replicas());
-      await replica.setDelay(whole(100, MAX_DELAY_MS));
-      return () => replica.setDelay(0);
-    },
+    'primary killed': toPrimary(...killed),
+    'primary frozen': toPrimary(...frozen),
+    'primary cut off': toPrimary(...cutOff),
+    'primary replaced': toPrimary((one) => one.switchOver(), nothing),
+    'replica killed': toReplica(...killed),
+    'replica frozen': toReplica(...frozen),
+    'replica cut off': toReplica(...cutOff),
   };
 }

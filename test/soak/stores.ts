@@ -3,9 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { startCluster } from '../support/patroni.ts';
 import { createDatabaseOn, startPostgres } from '../support/postgres.ts';
-import { startTcpProxy, through } from '../support/proxies.ts';
-import { startReplication } from '../support/replication.ts';
 import { clusterFaults, diskFaults, type Faults, postgresFaults } from './faults.ts';
 
 const DISK_MB = 1000;
@@ -43,27 +42,11 @@ export const STORES: Record<string, () => Promise<Store> | Store> = {
       close: () => server.remove(),
     };
   },
-  // A commit is acknowledged once one of two replicas has it.
+  // Needs Debian's packages patroni, etcd-server and haproxy.
   cluster: async () => {
-    const replication = await startReplication({ synchronous: true });
-    const [primary, ...standbys] = replication.servers;
-    const url = await createDatabaseOn(primary.url);
-    const writes = await startTcpProxy([primary.url]);
-    const reads = await startTcpProxy(standbys.map((standby) => standby.url));
-    return {
-      environment: {
-        DATABASE_URL: through(writes, url),
-        DATABASE_REPLICA_URL: through(reads, url),
-      },
-      faults: clusterFaults(replication, (promoted) => {
-        writes.targets = [promoted.url];
-        reads.targets = replication.servers.flatMap((one) => (one === promoted ? [] : one.url));
-        writes.cutAll();
-      }),
-      close: async () => {
-        await Promise.all([writes.close(), reads.close()]);
-        await replication.stop();
-      },
-    };
+    const cluster = await startCluster();
+    await cluster.settle();
+    const { environment, stop } = cluster;
+    return { environment, faults: clusterFaults(cluster), close: stop };
   },
 };

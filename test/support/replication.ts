@@ -185,16 +185,12 @@ const SETTINGS = [
   'wal_retrieve_retry_interval=100ms',
 ];
 
-/**
- * Starts a primary and two standbys for the caller alone. If `synchronous`, a transaction is acknowledged only once the
- * primary and at least one standby have it.
- */
-export async function startReplication({ synchronous = false } = {}): Promise<Replication> {
+/** Starts a primary and two standbys for the caller alone. */
+export async function startReplication(): Promise<Replication> {
   const folder = await mkdtemp(join(tmpdir(), 'store-replication-'));
   const programs = await preparePrograms(folder);
-  const settings = [...SETTINGS, ...(synchronous ? ['synchronous_standby_names=ANY 1 (*)'] : [])];
   const create = async (name: string): Promise<ReplicatedServer> =>
-    new ReplicatedServer(join(folder, name), await freePort(), programs, settings);
+    new ReplicatedServer(join(folder, name), await freePort(), programs, SETTINGS);
   const servers = await Promise.all([create('server1'), create('server2'), create('server3')]);
   const [primary, ...standbys] = servers;
   await rename(await createCluster(folder, programs), primary.dataFolder);
