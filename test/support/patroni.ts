@@ -36,11 +36,11 @@ export interface Cluster {
    * Waits until there is a primary, a replica that confirms its commits unless replication is asynchronous, and another
    * replica; returns the primary.
    */
-  settle(isSynchronous?: boolean): Promise<Member>;
+  readonly settle: (isSynchronous?: boolean) => Promise<Member>;
   /** Waits until one of the replicas has become the primary. */
-  promoted(replicas: readonly Member[]): Promise<Promotion>;
+  readonly promoted: (replicas: readonly Member[]) => Promise<Promotion>;
   /** Kills all programs and removes their data. */
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 /** Writes deploy/patroni/haproxy.cfg with the addresses of this machine. */
