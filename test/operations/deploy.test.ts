@@ -93,7 +93,11 @@ describe('deploy/patroni', () => {
   const databases = ['db-1', 'db-2', 'db-3'];
 
   it('gives each server its own name, addresses and volume, and no variables that test/failover does not set', () => {
-    const known = read('test/support/patroni-member.ts').match(/\bPATRONI_\w+/g) ?? [];
+    // The test of a partition needs a proxy in front of etcd.
+    const known = Array.from(
+      read('test/support/patroni-member.ts').matchAll(/\bPATRONI_\w+/g),
+      ([set]) => set.replace('ETCD_PROXY', 'ETCD_HOST'),
+    );
     for (const name of databases) {
       const { environment, volumes } = services[name] as {
         environment: Record<string, string>;
