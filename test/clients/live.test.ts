@@ -11,7 +11,7 @@ import {
   type Subscribe,
   withIds,
 } from '../../docs/examples/live.ts';
-import { ROOT } from '../../src/gateway/config/root.ts';
+import { ROOT } from '../../src/store/root.ts';
 import { type Gateway, gateway, openThatOf, startGateway, useGateway } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 import { hashOf, toManifest, withManifest } from '../support/manifest.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 import { parse, print, visit } from 'graphql';
 
-import { ROOT } from '../../src/gateway/config/root.ts';
+import { ROOT } from '../../src/store/root.ts';
 
 /** Returns the schema without an object type, as an older app knows it. */
 export function schemaWithout(type: string): string {

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 
 import { build, type Plugin } from 'esbuild';
 
-import { ROOT } from '../../src/gateway/config/root.ts';
+import { ROOT } from '../../src/store/root.ts';
 // oxlint-disable-next-line import/no-namespace -- a type of all its exports
 import type * as RelayDriver from './relay/driver.ts';
 

@@ -6,7 +6,7 @@ import { extname } from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { ROOT } from '../../src/gateway/config/root.ts';
+import { ROOT } from '../../src/store/root.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { describeInChromium } from '../support/in-chromium.ts';
 import { makePet, mutate, stockOf } from '../support/make.ts';

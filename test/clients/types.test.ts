@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { ROOT } from '../../src/gateway/config/root.ts';
+import { ROOT } from '../../src/store/root.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { makePet, stockOf } from '../support/make.ts';
 import { compile, load, runGenerator } from './compiled-clients.ts';
