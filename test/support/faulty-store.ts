@@ -5,6 +5,8 @@ import { raw } from 'sql-template-tag';
 import { GatewayError } from '../../src/gateway/contract/gateway-error.ts';
 import type { Database } from '../../src/gateway/database/database.ts';
 import type { Session } from '../../src/gateway/database/session.ts';
+import type { Model } from '../../src/gateway/tables/stored-table.ts';
+import { TABLES as BY_MODEL } from '../../src/store/generated/tables.ts';
 import { openCopy } from './databases.ts';
 import { untilSettled } from './settled.ts';
 
@@ -37,7 +39,8 @@ export async function openFaulty(...args: Parameters<typeof openCopy>): Promise<
   };
 }
 
-const TABLES = ['categories', 'pets', 'inventory_items', 'orders'] as const;
+const MODELS = Object.values<Model>(BY_MODEL);
+const TABLES = MODELS.map(({ name }) => name);
 
 /** A store that can be restored to its initial state. */
 export interface FilledStore {
@@ -73,9 +76,11 @@ export async function fillStore(db: Database): Promise<FilledStore> {
   );
   const empty = ['idempotency_keys', ...TABLES.toReversed()].map((table) => `delete from ${table}`);
   const fill = TABLES.map((table) => `insert into ${table} table kept_${table}`);
-  const number = ['categories', 'pets', 'orders'].map(
-    (table) => `perform setval('${table}_id_seq', 100)`,
-  );
+  // For a table without a sequence, this does nothing.
+  const number = MODELS.map(({ name, id, columns }) => {
+    const column = columns[id ?? '']?.ownColumn;
+    return `perform setval(pg_get_serial_sequence('${name}', '${column}'), 100)`;
+  });
   // Without foreign key checks.
   await run(`create function put_back() returns json language plpgsql
     set session_replication_role = replica as $$

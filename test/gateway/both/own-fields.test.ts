@@ -3,9 +3,16 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createPglite, migratePglite, openPglite } from '../../../src/gateway/database/pglite.ts';
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
 import { describeOnDatabases } from '../../support/databases.ts';
-import { type Gateway, type OpenDatabase, startGateway } from '../../support/gateway.ts';
-import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
+import {
+  type Gateway,
+  type GraphqlAnswer,
+  type OpenDatabase,
+  openThatOf,
+  startGateway,
+} from '../../support/gateway.ts';
+import { post, TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 import { createDatabaseOn, dropDatabaseOn } from '../../support/postgres.ts';
+import { AUTH_BY_SECRET, withScopes } from '../../support/tokens.ts';
 import { bookshop } from '../bookshop/index.ts';
 
 const { migrations } = bookshop;
@@ -125,5 +132,21 @@ describeOnDatabases((database) => {
     const { sellBook } = await gateway.data(`mutation {
       sellBook(id: "1", note: "") { ... on InvalidInput { issues { path message } } } }`);
     expect(sellBook).toEqual({ issues: [{ path: ['note'], message: 'Note must not be empty.' }] });
+  });
+
+  it('a caller without the scope learns nothing about arguments that a validation plugin rejects', async () => {
+    const guarded = await startGateway(AUTH_BY_SECRET, openThatOf(gateway), {}, bookshop);
+    const ask = async (query: string, ...scopes: string[]) => {
+      const response = await post(guarded, { query }, { headers: await withScopes(...scopes) });
+      const { data, errors } = (await response.json()) as GraphqlAnswer;
+      return data?.sellBook?.code ?? errors?.[0]?.extensions.code;
+    };
+    const sell = 'mutation { sellBook(id: "1", note: "") { ... on Error { code } } }';
+    expect(await ask(sell, 'read')).toBe('FORBIDDEN');
+    expect(await ask(sell, 'books:write')).toBe('INVALID_INPUT');
+    const query = '{ isIsbn(isbn: "1") }';
+    expect(await ask(query, 'books:write')).toBe('FORBIDDEN');
+    expect(await ask(query, 'read')).toBe('INVALID_INPUT');
+    await guarded.close();
   });
 });
