@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { Change } from '../../src/gateway/changes/change-log.ts';
 import { operationOf } from '../../src/gateway/graphql/analysis/operation.ts';
-import { createDocuments } from '../../src/gateway/graphql/documents.ts';
+import { createDocuments, createInTurn } from '../../src/gateway/graphql/documents.ts';
 import type { Call } from '../../src/gateway/graphql/execution/call.ts';
 import { limitTime } from '../../src/gateway/graphql/execution/limit-time.ts';
 import { petStore } from '../../src/store/index.ts';
@@ -144,8 +144,34 @@ describe('a new document', () => {
 const ask = async (params: object, headers: Record<string, string> = {}): Promise<number> =>
   (await post(gateway, params, { headers })).status;
 
+describe('a new document that many callers send', () => {
+  it('is accepted as a known document by all callers but the first, however long they wait', async () => {
+    const documents = createDocuments({ documents: 'any', responseTimeoutMs: 1000 });
+    const inTurn = createInTurn(documents);
+    const text = '{ sentByMany: __typename }';
+    const parsed = parse(text);
+    const req = {} as Call['context']['req'];
+    const recipient = { destroyed: false };
+    const send = (subject: string) => {
+      const caller = { subject, scopes: new Set<string>() };
+      const request = { caller, req, recipient, arrivedAt: performance.now() };
+      return inTurn(text, request, (known) => {
+        documents.add(text, parsed, caller);
+        return known;
+      });
+    };
+    // Its queue is busy until the next tick, so all of them wait.
+    void documents.queueOf(text, ofAnn)('ann', () => {});
+    const subjects = Array.from({ length: 20 }, (_, n) => `caller ${n}`);
+    const [first, ...others] = await Promise.all(subjects.map(send));
+    expect(first).toBeUndefined();
+    expect(others).toEqual(others.map(() => parsed));
+  });
+});
+
+const ofAnn = { subject: 'ann', scopes: new Set<string>() };
+
 describe('a cached document', () => {
-  const ofAnn = { subject: 'ann', scopes: new Set<string>() };
   const short = '{ short: __typename }';
   const long = renew('{ __typename }');
   const many = Array.from({ length: 1001 }, (_, index) => `{ a${index}: __typename }`);

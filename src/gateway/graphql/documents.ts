@@ -145,7 +145,7 @@ export function createFindText(
  */
 export type InTurn = <Result>(
   text: string,
-  context: RequestContext,
+  request: Pick<RequestContext, 'caller' | 'req' | 'recipient' | 'arrivedAt'>,
   accept: (known?: DocumentNode) => Result,
 ) => Promise<Result>;
 
@@ -154,8 +154,8 @@ export type InTurn = <Result>(
  * costliest document within the limits takes as long as a hundred small queries. Only that is done within a slot; the
  * operation is executed after it.
  *
- *   already requested by the caller     waits until the slot of that request ends, and needs none if the document is known now
- *   anything else                       waits for a slot of the caller
+ * If a caller sends the same document again, that request waits for the slot of the first one instead of its own. In its
+ * slot, a request looks for the document again, because another caller may have sent it meanwhile.
  */
 export function createInTurn(documents: Documents): InTurn {
   // Promises that resolve when a slot ends, by caller and text.
@@ -170,7 +170,7 @@ export function createInTurn(documents: Documents): InTurn {
       key,
       () => {
         if (recipient.destroyed) throw new RecipientGone();
-        return accept();
+        return accept(documents.find(text, caller));
       },
       arrivedAt,
     );
