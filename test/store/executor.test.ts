@@ -377,6 +377,26 @@ describe('a query that is executed repeatedly', () => {
     expect(results.size).toBe(each.length);
   });
 
+  it.each([
+    [
+      'nothing',
+      '{ category(id: 1) { ... on Node { ... on Category { pets(first: 1) { totalCount } } } } }',
+    ],
+    ['a field without arguments', '{ category(id: 1) { ... on Node { ... on Pet { name } id } } }'],
+    [
+      'an excluded field',
+      '{ category(id: 1) { id ... on Node { ... on Pet @skip(if: true) { category { pets(first: 1) { totalCount } } } } } }',
+    ],
+  ])(
+    'is one statement if fragments on types that do not occur contain %s',
+    async (_what, query) => {
+      for (let time = 1; time <= 3; time += 1) await gateway.data(query);
+      gateway.statements.length = 0;
+      await gateway.data(query);
+      expect(gateway.statements.filter(isCompiled)).toHaveLength(1);
+    },
+  );
+
   it('is left to graphql-js if one statement would have too many relations to plan', async () => {
     const relations = Array.from(
       { length: 98 },

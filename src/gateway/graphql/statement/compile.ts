@@ -63,7 +63,7 @@ import { writeTree } from './write-tree.ts';
  *   if its data could be too large, or contains E'\x01'        compile-queries.ts
  *   if an argument is invalid                                  compile-queries.ts
  *   with a field that has no SQL, or with too many fields      readTree
- *   with a fragment inside one on an interface or union        readTree
+ *   with arguments in a fragment on a type that does not occur  readTree
  *   with too many relations                                    compileTree
  *   of single rows only, on PGlite or behind PgBouncer         compileTree
  *   with too long a statement                                  createPrepare

@@ -1,18 +1,13 @@
 import { collectFields, collectSubFields } from '@graphql-tools/utils';
 import {
   type FieldNode,
-  type FragmentDefinitionNode,
   getArgumentValues,
   getNamedType,
   type GraphQLField,
   type GraphQLObjectType,
   type GraphQLSchema,
-  type InlineFragmentNode,
-  isAbstractType,
   isNonNullType,
   isObjectType,
-  Kind,
-  visit,
 } from 'graphql';
 import parameter from 'sql-template-tag';
 
@@ -39,6 +34,7 @@ import type {
   Tree,
   Value,
 } from './tree.ts';
+import { hasUnread } from './unread.ts';
 
 // Larger queries would take too long to compile.
 const MAX_FIELDS = 500;
@@ -95,6 +91,8 @@ type Collecting = [GraphQLSchema, Parameters<typeof collectFields>[1], Record<st
 class Reader {
   readonly rows: (Row | Aggregate)[] = [];
   readonly lists: List[] = [];
+  /** The nodes of all fields. */
+  readonly read = new Set<FieldNode>();
   /** The number of rows, related rows and lists. */
   aliases = 0;
   #fields = 0;
@@ -114,6 +112,7 @@ class Reader {
     if (this.#fields > MAX_FIELDS) return unsupported();
     const members = Array.from(selections, ([key, nodes]): [string, Node] => {
       const [node = unsupported()] = nodes;
+      for (const each of nodes) this.read.add(each);
       const name = node.name.value;
       if (name === '__typename') return [key, { kind: 'constant', json: `"${type.name}"` }];
       const field = type.getFields()[name] ?? unsupported();
@@ -220,21 +219,6 @@ class Reader {
 }
 
 /**
- * Whether a fragment on an interface or a union contains another fragment. That fragment can be on a type that does not
- * occur there, so that the tree would lack its arguments, and an invalid one would not be found.
- */
-function hasHiddenFragment(schema: GraphQLSchema, { document }: Operation): boolean {
-  let isFound = false;
-  const find = ({ typeCondition, selectionSet }: FragmentDefinitionNode | InlineFragmentNode) => {
-    const isAbstract = typeCondition && isAbstractType(schema.getType(typeCondition.name.value));
-    const hasFragment = selectionSet.selections.some(({ kind }) => kind !== Kind.FIELD);
-    isFound ||= isAbstract === true && hasFragment;
-  };
-  visit(document, { FragmentDefinition: find, InlineFragment: find });
-  return isFound;
-}
-
-/**
  * Reads what a query selects. The variables must be coerced, but only those in @skip and @include matter. Returns
  * undefined if the query can't be written in SQL.
  */
@@ -245,11 +229,11 @@ export function readTree(
 ): Tree | undefined {
   const collecting: Collecting = [schema, Object.fromEntries(operation.fragments), variables];
   const reader = new Reader(collecting);
-  if (hasHiddenFragment(schema, operation)) return undefined;
   try {
     const query = schema.getQueryType() ?? unsupported();
     const { fields } = collectFields(...collecting, query, operation.node.selectionSet);
     const root = reader.readFields(query, fields);
+    if (hasUnread(operation, variables, reader.read)) return undefined;
     const { rows, lists, aliases } = reader;
     return { root, rows, lists, relations: aliases - rows.length };
   } catch (error) {

@@ -17,7 +17,10 @@ const MAX_SHARED_MS = 20;
 // Other values can make a statement slower, so its longest time counts. That time decays with each execution.
 const REMEMBERED = 0.95;
 
-const keyOf = (values: Values): string => JSON.stringify(values.map(String));
+const keyOf = (values: Values): string =>
+  JSON.stringify(values, (_key, value: unknown) =>
+    typeof value === 'bigint' ? String(value) : value,
+  );
 
 function jsonOf(row: Row | undefined): string {
   if (!row?.json) throw new Error('A compiled query returned no data.');
