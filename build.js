@@ -36,6 +36,7 @@ function digest() {
   for (const file of [
     'build.js',
     'CHANGELOG.md',
+    'package.json',
     GUIDE_RENDERER,
     'tsconfig.json',
     INSTALLED,

@@ -113,7 +113,7 @@ function rights(): string {
 const PRINTED = { variables, scopes, rights };
 
 /** Replaces what stands between a document's two markers, such as `<!-- variables -->` and `<!-- /variables -->`. */
-export const withTables = (document: string): string =>
+export const withPrinted = (document: string): string =>
   Object.entries(PRINTED).reduce(
     (text, [name, print]) =>
       text.replace(new RegExp(`(?<=<!-- ${name} -->\n\n).*(?=\n\n<!-- /${name} -->)`, 's'), print),
@@ -125,5 +125,5 @@ const FILES = ['docs/configuration.md', 'docs/access.md', 'docs/operations.md'];
 
 if (process.argv[1] === import.meta.filename) {
   writeFileSync('schema.graphql', printSchema(petStore.schema));
-  for (const file of FILES) writeFileSync(file, withTables(readFileSync(file, 'utf8')));
+  for (const file of FILES) writeFileSync(file, withPrinted(readFileSync(file, 'utf8')));
 }

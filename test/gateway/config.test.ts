@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { withTables } from '../../scripts/print.ts';
+import { withPrinted } from '../../scripts/print.ts';
 import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
 import { Variables } from '../../src/gateway/config/variables.ts';
 
@@ -209,11 +209,11 @@ describe('docs/configuration.md', () => {
   it('contains the table of variables that `npm run fix` writes', () => {
     const document = readFileSync('docs/configuration.md', 'utf8');
     expect(document).toMatch(/<!-- variables -->.+<!-- \/variables -->/s);
-    expect(document).toBe(withTables(document));
+    expect(document).toBe(withPrinted(document));
   });
 
   it('lists every variable', () => {
-    const table = withTables('<!-- variables -->\n\n-\n\n<!-- /variables -->');
+    const table = withPrinted('<!-- variables -->\n\n-\n\n<!-- /variables -->');
     const names = [...table.matchAll(/^\| `([A-Z_]+)` +\|/gm)].map(([, name]) => name);
     expect(names).toEqual(Object.keys(Variables.shape));
     expect(table).not.toContain('undefined');

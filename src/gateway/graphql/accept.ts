@@ -48,8 +48,9 @@ export const isAccepted = (accepted: Call | ExecutionResult): accepted is Call =
   'estimate' in accepted;
 
 /**
- * Creates the function that accepts a request: it returns the call to execute, or the result that rejects it. It never
- * waits. The document of an accepted request is added to `documents`, and is neither parsed nor validated again.
+ * Creates the function that accepts a request with a valid document that does not cost too much: it returns the call to
+ * execute, or the result that rejects the request. It never waits. If the variables fit, the document is added to
+ * `documents`, and is neither parsed nor validated again. Arguments are checked later, when the call is executed.
  * @throws GatewayError, GraphQLError
  */
 export function createAccept(schema: GraphQLSchema, { limits }: Config, documents: Documents) {

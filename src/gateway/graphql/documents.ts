@@ -83,7 +83,7 @@ export function createDocuments(
       trusted.get(text) ?? sectionOf(text, caller).cache.get(text),
     /** Returns the document texts by their hash. */
     textsFor: (caller: Caller) => sectionsOf(caller).textOf,
-    /** Adds a document that was accepted. Rejected documents are not added, so they do not evict others. */
+    /** Adds a document whose request was accepted. No others are added, so they do not evict this one. */
     add: (text: string, document: DocumentNode, caller: Caller): void => {
       sectionOf(text, caller).cache.set(text, document);
       if (mode === 'automatic') sectionsOf(caller).textOf.set(hashOf(text), text);
@@ -93,7 +93,7 @@ export function createDocuments(
   };
 }
 
-/** The documents of accepted operations by their text, and the trusted documents, which are never evicted. */
+/** The documents of accepted requests by their text, and the trusted documents, which are never evicted. */
 export type Documents = ReturnType<typeof createDocuments>;
 
 /**

@@ -100,13 +100,13 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
     app.addHook('onRequest', async (request, reply) => {
       // A WebSocket's caller is authenticated by its first message.
       if (request.ws) return webSockets.requireRoom();
-      if (request.method === 'POST') requirePlainBody(request.headers);
       // The response to the same GET may change later, for example once its document can be found by its hash.
       if (request.method !== 'POST') void reply.header('Cache-Control', 'no-store');
       const type = preferredType(request.headers, GRAPHQL_TYPES);
       if (!type) throw new GatewayError('NOT_ACCEPTABLE');
       request.responseType = type;
       request.caller = await context.authenticate(request.headers);
+      if (request.method === 'POST') requirePlainBody(request.headers);
     });
     parseJsonBodies(app, limits);
     app.route({

@@ -35,7 +35,7 @@ interface OperationRequest {
   readonly params: DocumentParams;
   /** The text of one of the operator's documents. It runs in place of the one in `params`, whatever DOCUMENTS says. */
   readonly text?: string;
-  /** Whether the request is a GET, which must not change anything. */
+  /** Whether the request is a GET or HEAD, which must not change anything. */
   readonly isSafe?: boolean;
   /** Whether it reads the current rows even without a Store-Position, which the caller can't send. */
   readonly readsCurrent?: boolean;
@@ -64,7 +64,8 @@ function callIn({ call }: RequestContext): Call {
 
 /**
  * Creates the plugin with which Yoga executes operations, over HTTP, Server-Sent Events and WebSocket alike. The steps
- * run in order, each wrapped around the next.
+ * run in order, each wrapped around the next. They execute the accepted call, so another plugin can't replace the
+ * arguments of the execution.
  */
 function createPlugin(options: GraphqlOptions): Plugin<RequestContext> {
   const { context, config, streams } = options;

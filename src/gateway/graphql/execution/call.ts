@@ -9,11 +9,11 @@ import type { DocumentParams } from '../params.ts';
 /** The context that plugins get for a request. */
 export interface RequestContext extends CallContext, Exchange {
   readonly params: DocumentParams;
-  /** Whether the request is a GET, which must not change anything. */
+  /** Whether the request is a GET or HEAD, which must not change anything. */
   readonly isSafe: boolean;
   /** Whether the request reads the current rows even without a Store-Position. */
   readonly readsCurrent: boolean;
-  /** Set once the request is accepted (accept.ts). */
+  /** Set once the request is accepted (yoga.ts). */
   call: Call | undefined;
 }
 

@@ -7,8 +7,7 @@ import type { Call, Step } from './call.ts';
 import { mapResult } from './limit-cost.ts';
 
 /** Whether an operation needs the current rows: others may lack the latest changes, or the objects that they changed. */
-const needsCurrent = ({ schema, operation, context }: Call): boolean =>
-  context.readsCurrent ||
+const needsCurrent = ({ schema, operation }: Call): boolean =>
   operation.node.operation !== OperationTypeNode.QUERY ||
   usageOf(schema, operation).counted.has('Query.changes');
 
@@ -26,9 +25,9 @@ export const chooseSource =
   (sourceFor: SourceFor): Step =>
   (next) =>
   (call) => {
-    const { req, res } = call.context;
+    const { req, res, readsCurrent } = call.context;
     if (!needsCurrent(call)) {
-      call.context.source = sourceFor(req.headers);
+      if (!readsCurrent) call.context.source = sourceFor(req.headers);
       return next(call);
     }
     return mapResult(next(call), (result) => {

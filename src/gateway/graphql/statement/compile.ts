@@ -53,9 +53,9 @@ import { writeTree } from './write-tree.ts';
  * A row is a subquery, a related row a lateral join, and a list a subquery that aggregates the items of its page. A
  * count is a subquery of its own. E'\x01' marks a value that can't be sent: here, an author that does not exist.
  *
- * Rows and lists have arguments. Ids, cursors and strings become parameters; all else, such as `first`, becomes text. Up
- * to eight requests of a tick that differ only in parameters share a statement: `$1` contains all of their ids, and
- * `request.v1` is the id of one request.
+ * Rows, lists and aggregates have arguments. The values in ids, filters and cursors become parameters; page sizes and
+ * orders become text. Up to eight requests of a tick that differ only in parameters share a statement: `$1` contains all
+ * of their ids, and `request.v1` is the id of one request.
  *
  * graphql-js executes a query:
  *
@@ -65,7 +65,7 @@ import { writeTree } from './write-tree.ts';
  *   with a field that has no SQL, or with too many fields      readTree
  *   with arguments in a fragment on a type that does not occur  readTree
  *   with too many relations                                    compileTree
- *   of single rows only, on PGlite or behind PgBouncer         compileTree
+ *   without lists, on PGlite or behind PgBouncer               compileTree
  *   with too long a statement                                  createPrepare
  */
 
@@ -134,10 +134,11 @@ function writeStatement(tree: Tree, args: Arguments): StatementText {
   const types = args.values.map((value) => SQL_TYPES[typeof value]);
   const isShared = planning === 'once' && types.length > 0 && !types.includes(undefined);
   let parameters = 0;
+  // In the same order as the values of `args`.
   const textOf = new Map(
-    Array.from(args.conditions, (condition) => [
-      condition,
-      condition.strings.reduce((text, next) => {
+    Array.from(args.pieces, (piece) => [
+      piece,
+      piece.strings.reduce((text, next) => {
         parameters += 1;
         return `${text}${isShared ? 'request.v' : '$'}${parameters}${next}`;
       }),
@@ -169,8 +170,8 @@ function createPrepare(tree: Tree, id: string): CompiledQuery {
   };
 }
 
-/** Returns the names of the variables that @skip and @include use. */
-function conditionsOf({ document }: Operation): string[] {
+/** Returns the names of the variables in the document's directives, which are @skip and @include. */
+function variablesInDirectives({ document }: Operation): string[] {
   const names = new Set<string>();
   const collect = ({ arguments: nodes = [] }: DirectiveNode): void => {
     for (const { value } of nodes) if (value.kind === Kind.VARIABLE) names.add(value.name.value);
@@ -199,11 +200,11 @@ export function compileQuery(
   operation: Operation,
   { db }: DataSource,
 ): CompiledQuery {
-  const conditions = conditionsOf(operation);
+  const names = variablesInDirectives(operation);
   compiled += 1;
   const id = compiled;
   return (variables) => {
-    const key = [id, ...conditions.map((name) => String(variables[name]))].join();
+    const key = [id, ...names.map((name) => String(variables[name]))].join();
     const known = trees.get(key);
     const prepare =
       known ?? compileTree(readTree(schema, operation, variables), key, db.keepsPlans);

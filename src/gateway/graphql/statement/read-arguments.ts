@@ -7,13 +7,13 @@ import type { Aggregate, List, Row, Tree } from './tree.ts';
 /** The arguments of one request, as SQL. */
 export interface Arguments {
   /** The id of each row, and the SELECT of each aggregate. */
-  readonly sqlOf: ReadonlyMap<Row | Aggregate, Sql>;
+  readonly pieceOf: ReadonlyMap<Row | Aggregate, Sql>;
   readonly windowOf: ReadonlyMap<List, Window>;
   /** The ids, the aggregates, and the conditions of lists. Each is in the text, at least once. */
-  readonly conditions: ReadonlySet<Sql>;
-  /** The values of the parameters in the conditions. */
+  readonly pieces: ReadonlySet<Sql>;
+  /** The values of the parameters, in the order of the pieces. */
   readonly values: readonly unknown[];
-  /** Everything in the arguments that changes the text. */
+  /** Everything in the arguments that changes the text. Arguments with the same key have values of the same types. */
   readonly key: string;
 }
 
@@ -22,10 +22,10 @@ export interface Arguments {
  * @throws the error of an argument that is rejected
  */
 export function readArguments({ rows, lists }: Tree, variables: Variables): Arguments {
-  const sqlOf = new Map(rows.map((row) => [row, row.toSql(variables)]));
+  const pieceOf = new Map(rows.map((row) => [row, row.toSql(variables)]));
   const windowOf = new Map<List, Window>();
-  const conditions = new Set(sqlOf.values());
-  const keys: unknown[] = Array.from(conditions, (condition) => condition.sql);
+  const pieces = new Set(pieceOf.values());
+  const keys: unknown[] = Array.from(pieces, ({ sql }) => sql);
   for (const list of lists) {
     const window = list.toWindow(variables);
     windowOf.set(list, window);
@@ -34,12 +34,12 @@ export function readArguments({ rows, lists }: Tree, variables: Variables): Argu
     // PostgreSQL can't infer the type of a parameter that is missing from the text.
     const own = [...(list.counts ? window.filters : []), ...(list.reads ? window.conditions : [])];
     for (const condition of own) {
-      conditions.add(condition);
+      pieces.add(condition);
       keys.push(condition.sql);
     }
     keys.push('');
   }
   const values: unknown[] = [];
-  for (const condition of conditions) values.push(...condition.values);
-  return { sqlOf, windowOf, conditions, values, key: keys.join('\n') };
+  for (const piece of pieces) values.push(...piece.values);
+  return { pieceOf, windowOf, pieces, values, key: keys.join('\n') };
 }

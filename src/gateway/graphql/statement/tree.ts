@@ -45,7 +45,7 @@ export interface Aggregate extends Aliased {
   readonly json: JsonObject;
 }
 
-/** The row whose id is in a column of the row around it, or a value of that row. */
+/** The row whose id is in a column of the row around it: its object, or a single value of it. */
 export interface Related extends Stored {
   readonly kind: 'related';
   readonly id: string;
@@ -89,7 +89,7 @@ export type Node =
 /** What a query selects, for given values in @skip and @include. */
 export interface Tree {
   readonly root: JsonObject;
-  /** The nodes with arguments. */
+  /** The nodes whose arguments are read for each request: these, and the lists. */
   readonly rows: readonly (Row | Aggregate)[];
   readonly lists: readonly List[];
   /** The number of related rows and lists. */

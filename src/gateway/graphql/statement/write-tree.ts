@@ -28,9 +28,9 @@ interface Page {
 /** What a node is written with, and the row and page that it is part of. */
 interface Scope {
   readonly args: Arguments;
-  /** The SQL of each id and condition, with the names of its parameters. */
+  /** The text of each piece of the arguments, with the names of its parameters. */
   readonly textOf: ReadonlyMap<Sql, string>;
-  /** The joins of the row's related rows. */
+  /** The joins of the row's related rows. Writing a related row adds its join, so FROM is written after the JSON. */
   readonly joins: string[];
   readonly page?: Page | undefined;
 }
@@ -67,25 +67,25 @@ const fromRow = ({ table: { name, id }, alias }: Stored, { joins }: Scope): stri
   `from ${name} ${alias}${joins.join('')} where ${alias}.${id.column}`;
 
 function writeRow(node: Row, scope: Scope): readonly Part[] {
-  const row = ofRow(scope);
-  const json = concatenate(write(node.json, row));
-  const id = given(scope.textOf, given(scope.args.sqlOf, node));
-  return [{ sql: orElse(`(select ${json} ${fromRow(node, row)} = ${id})`, 'null') }];
+  const inner = ofRow(scope);
+  const json = concatenate(write(node.json, inner));
+  const id = given(scope.textOf, given(scope.args.pieceOf, node));
+  return [{ sql: orElse(`(select ${json} ${fromRow(node, inner)} = ${id})`, 'null') }];
 }
 
 function writeAggregate(node: Aggregate, scope: Scope): readonly Part[] {
-  const row = ofRow(scope);
-  const json = concatenate(write(node.json, row));
-  const select = given(scope.textOf, given(scope.args.sqlOf, node));
-  const from = `from (${select}) ${node.alias}${row.joins.join('')}`;
+  const inner = ofRow(scope);
+  const json = concatenate(write(node.json, inner));
+  const select = given(scope.textOf, given(scope.args.pieceOf, node));
+  const from = `from (${select}) ${node.alias}${inner.joins.join('')}`;
   return [{ sql: orElse(`(select ${json} ${from})`, UNSENDABLE) }];
 }
 
 /** Joins a related row. A lateral join takes half the time of a subquery. */
 function writeRelated(node: Related, scope: Scope): readonly Part[] {
-  const row = ofRow(scope);
-  const json = concatenate(write(node.json, row));
-  const select = `select ${json} as json ${fromRow(node, row)} = ${node.id}`;
+  const inner = ofRow(scope);
+  const json = concatenate(write(node.json, inner));
+  const select = `select ${json} as json ${fromRow(node, inner)} = ${node.id}`;
   scope.joins.push(` left join lateral (${select}) j${node.alias} on true`);
   return [{ sql: orElse(`j${node.alias}.json`, node.missing) }];
 }
@@ -132,13 +132,15 @@ function writeList(list: List, scope: Scope): readonly Part[] {
     return all.length > 0 ? ` where ${all.join(' and ')}` : '';
   };
   const page = { list, window: given(scope.args.windowOf, list), where };
-  const row = ofRow(scope, page);
-  const json = concatenate(write(list.json, row));
+  const inner = ofRow(scope, page);
+  const json = concatenate(write(list.json, inner));
   if (!list.reads) return [{ sql: `(${json})` }];
-  return [{ sql: `(select ${json} from ${selectPage(page)} ${list.alias}${row.joins.join('')})` }];
+  return [
+    { sql: `(select ${json} from ${selectPage(page)} ${list.alias}${inner.joins.join('')})` },
+  ];
 }
 
-/** Writes a tree as JSON. `textOf` contains the SQL of each id and condition, with the names of its parameters. */
+/** Writes a tree as JSON. `textOf` contains the text of each piece of the arguments. */
 export const writeTree = (
   { root }: Tree,
   args: Arguments,
