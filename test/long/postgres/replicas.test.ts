@@ -135,8 +135,16 @@ describe('a gateway with replicas', () => {
     expect(await nameByRest(position)).toBe('New');
     expect((await send(gateway, PET())).data.pet.name).toBe('Old');
     expect(await nameByRest()).toBe('Old');
-    const tools = await connectClient(gateway);
+    const positions = new Set<string | null>();
+    const tools = await connectClient(gateway, {
+      fetch: async (...request) => {
+        const response = await fetch(...request);
+        positions.add(response.headers.get('store-position'));
+        return response;
+      },
+    });
     expect((await callTool(tools, 'pet', { id: petId })).data.pet.name).toBe('New');
+    expect([...positions]).toEqual([null]);
     await Promise.all([first.setDelay(0), second.setDelay(0)]);
   });
 });

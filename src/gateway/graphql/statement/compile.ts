@@ -51,7 +51,8 @@ import { writeTree } from './write-tree.ts';
  *     from unnest((select $1::bigint[])) with ordinality as request (v1, number)
  *
  * A row is a subquery, a related row a lateral join, and a list a subquery that aggregates the items of its page. A
- * count is a subquery of its own. E'\x01' marks a value that can't be sent: here, an author that does not exist.
+ * count is a subquery of its own. For `pageInfo`, one more row is read, and rows are numbered: if there are more rows than
+ * the page's size, the list has another page. E'\x01' marks a value that can't be sent: here, an author that does not exist.
  *
  * Rows, lists and aggregates have arguments. The values in ids, filters and cursors become parameters; page sizes and
  * orders become text. Up to eight requests of a tick that differ only in parameters share a statement: `$1` contains all
