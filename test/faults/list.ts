@@ -226,9 +226,9 @@ const ACCESS: Fault[] = [
   },
   {
     name: "a caller that may only place orders can read other data through an order's result",
-    file: 'src/gateway/graphql/yoga.ts',
-    text: 'if (operation && usageOf(schema, operation).reads)',
-    replacement: "if (operation?.node.operation === 'query')",
+    file: 'src/gateway/graphql/accept.ts',
+    text: 'if (usageOf(schema, operation).reads)',
+    replacement: "if (operation.node.operation === 'query')",
     test: ['test/gateway/scopes.test.ts', 'requires the read scope to select'],
   },
   {
@@ -415,8 +415,8 @@ const STATEMENT: Fault[] = [
   {
     name: "a query returns the fields that another caller's @include selected",
     file: 'src/gateway/graphql/statement/compile.ts',
-    text: '[id, ...conditions.map((name) => String(variables[name]))].join()',
-    replacement: '[id, ...conditions].join()',
+    text: '[id, ...names.map((name) => String(variables[name]))].join()',
+    replacement: '[id, ...names].join()',
     test: ['test/store/executor.test.ts', 'uses the variables'],
   },
   {
