@@ -484,6 +484,220 @@ const ERRORS: Fault[] = [
   },
 ];
 
+const HTTP: Fault[] = [
+  {
+    name: 'a client is told that a path does not exist if its method is unknown',
+    file: 'src/gateway/server/app.ts',
+    text: "throw new MethodNotAllowed([...known.methods].join(', '));",
+    replacement: "throw new GatewayError('NOT_FOUND');",
+    test: ['test/gateway/http.test.ts', 'is rejected with METHOD_NOT_ALLOWED'],
+  },
+  {
+    name: 'a request reaches another host than its proxy checked',
+    file: 'src/gateway/server/requests.ts',
+    text: 'return hosts > 1;',
+    replacement: 'return hosts > 2;',
+    test: ['test/gateway/http.test.ts', 'is rejected if it has two Host headers'],
+  },
+  {
+    name: 'a long Accept takes quadratic time',
+    file: 'src/gateway/server/requests.ts',
+    text: '> MAX_LIST_LENGTH) headers[name]',
+    replacement: '> 100 * MAX_LIST_LENGTH) headers[name]',
+    test: ['test/gateway/headers.test.ts', 'is read if it is at most 1,000 characters long'],
+  },
+  {
+    name: 'the body of a request with Upgrade can be mistaken for a request',
+    file: 'src/gateway/server/requests.ts',
+    text: 'if (shutdown.hasStarted || req.headers.upgrade !== undefined)',
+    replacement: 'if (shutdown.hasStarted)',
+    test: ['test/gateway/websockets.test.ts', 'cannot smuggle a second request'],
+  },
+  {
+    name: "a cache serves compressed data to a client that can't read it",
+    file: 'src/gateway/server/app.ts',
+    text: "if (isVaried) addToVary(reply, 'accept-encoding');",
+    replacement: "if (isVaried && reply.statusCode === 304) addToVary(reply, 'accept-encoding');",
+    test: ['test/gateway/compression.test.ts', 'has the same headers|is gzipped|has a weak ETag'],
+  },
+  {
+    name: "another site's page makes its visitors run queries",
+    file: 'src/gateway/graphql/endpoint.ts',
+    text: `        rejectOtherOrigins(request.headers, config);
+`,
+    replacement: '',
+    test: ['test/gateway/cross-origin.test.ts', 'is rejected if it has Sec-Fetch-Site'],
+  },
+  {
+    name: 'a POST without a Content-Type has no useful error',
+    file: 'src/gateway/graphql/json-body.ts',
+    text: 'if (!type || !/',
+    replacement: 'if (!/',
+    test: ['test/gateway/http.test.ts', 'the Content-Type of a POST|gets an error instead of 100'],
+  },
+  {
+    name: "a proxy reports its own error instead of the gateway's",
+    file: 'src/gateway/server/app.ts',
+    text: "if (!reply.hasHeader('connection') || headers.expect !== undefined) return;",
+    replacement: "if (reply.hasHeader('connection') || headers.expect !== undefined) return;",
+    test: ['test/gateway/http.test.ts', 'the connection of a rejected request'],
+  },
+];
+
+const SOCKETS: Fault[] = [
+  {
+    name: 'a caller opens any number of subscriptions on a WebSocket',
+    file: 'src/gateway/graphql/websockets.ts',
+    text: 'operations.size > limits.maxStreamsPerCaller',
+    replacement: 'operations.size > limits.maxBodyBytes',
+    test: ['test/gateway/websockets.test.ts', 'returns TOO_MANY_STREAMS'],
+  },
+  {
+    name: 'a client without a token makes the gateway parse megabytes',
+    file: 'src/gateway/graphql/websockets.ts',
+    text: 'const isTooLong = !connection.isAdmitted && data.length',
+    replacement: 'const isTooLong = connection.isAdmitted && data.length',
+    test: ['test/gateway/websockets.test.ts', 'an open WebSocket'],
+  },
+  {
+    name: 'the WebSocket of a vanished client stays open',
+    file: 'src/gateway/graphql/socket.ts',
+    text: 'if (!isAlive) return socket.terminate();',
+    replacement: 'if (!isAlive) return socket.ping();',
+    test: ['test/gateway/websockets.test.ts', 'is closed if the client does not answer pings'],
+  },
+  {
+    name: 'a shutdown cuts off subscriptions',
+    file: 'src/gateway/graphql/websockets.ts',
+    text: 'if (isClosing && pending === 0)',
+    replacement: 'if (isClosing)',
+    test: ['test/gateway/websockets.test.ts', 'closes with code 1001 on shutdown'],
+  },
+  {
+    name: "an event stream can't be resumed by EventSource",
+    file: 'src/gateway/graphql/event-stream.ts',
+    text: "${id === undefined ? '' : `id: ${id}\\n`}event: next",
+    replacement: 'event: next',
+    test: ['test/gateway/streams.test.ts', 'Last-Event-ID|id of'],
+  },
+  {
+    name: "a client that does not read fills the gateway's memory",
+    file: 'src/gateway/graphql/socket.ts',
+    text: 'if (socket.bufferedAmount > MAX_UNSENT_BYTES) socket.pause();',
+    replacement: 'if (socket.bufferedAmount < 0) socket.pause();',
+    test: ['test/gateway/slow-readers.test.ts', 'is not read by the gateway until'],
+  },
+];
+
+const ADDRESSES: Fault[] = [
+  {
+    name: 'a caller does not see its own write',
+    file: 'src/gateway/tables/source-for.ts',
+    text: "headers['store-position'] === undefined ? older : source",
+    replacement: "headers['store-position'] === '' ? source : older",
+    test: ['test/store/postgres/replica.test.ts', 'returns a Store-Position'],
+  },
+  {
+    name: 'the change log of a replica misses changes',
+    file: 'src/gateway/graphql/execution/choose-source.ts',
+    text: "usageOf(schema, operation).counted.has('Query.changes')",
+    replacement: "usageOf(schema, operation).counted.has('Query.change')",
+    test: ['test/store/postgres/replica.test.ts', 'serves neither the change log'],
+  },
+  {
+    name: 'a client waits for a replica that does not respond',
+    file: 'src/gateway/database/replica.ts',
+    text: 'isLost: () => outages.isLost(),',
+    replacement: 'isLost: () => false,',
+    test: ['test/store/postgres/replica.test.ts', 'has its reads served by the primary'],
+  },
+];
+
+const TREE: Fault[] = [
+  {
+    name: 'an invalid argument is ignored from the third time on',
+    file: 'src/gateway/graphql/statement/unread.ts',
+    text: 'return hasOne(node.selectionSet);',
+    replacement: 'return false && hasOne(node.selectionSet);',
+    test: ['test/store/executor.test.ts', 'in a fragment on a type that does not occur'],
+  },
+  {
+    name: 'a pet has the orders of all pets',
+    file: 'src/gateway/graphql/statement/read-tree.ts',
+    text: 'parent && `${parent} = ${idOf(selected.row ?? unsupported())}`',
+    replacement: 'parent && `${parent} = ${parent}`',
+    test: ['test/store/executor.test.ts', 'for generated queries without errors'],
+  },
+  {
+    name: 'a page before a cursor says that it is the last',
+    file: 'src/gateway/graphql/statement/write-tree.ts',
+    text: 'part.isAfter ? hasBefore : hasAfter;',
+    replacement: 'part.isAfter ? hasAfter : hasBefore;',
+    test: ['test/store/executor.test.ts', 'however often they are executed'],
+  },
+  {
+    name: 'planning a statement takes seconds',
+    file: 'src/gateway/graphql/statement/compile.ts',
+    text: '!tree || tree.relations > MAX_RELATIONS',
+    replacement: '!tree',
+    test: ['test/store/executor.test.ts', 'too many relations to plan'],
+  },
+  {
+    name: 'a burst of callers with one new document overloads the gateway',
+    file: 'src/gateway/graphql/documents.ts',
+    text: 'return accept(documents.find(text, caller));',
+    replacement: 'return accept();',
+    test: ['test/gateway/document-queue.test.ts', 'is accepted as a known document'],
+  },
+];
+
+const AGENTS: Fault[] = [
+  {
+    name: 'a model is not told that its caller lacks a scope',
+    file: 'src/gateway/mcp/endpoint.ts',
+    text: 'toolIn(body, tools)?.scopes ?? []',
+    replacement: '[]',
+    test: ['test/store/mcp.test.ts', 'is refused'],
+  },
+  {
+    name: 'any page in a browser can call the tools',
+    file: 'src/gateway/mcp/endpoint.ts',
+    text: 'headers.origin !== undefined && !isFromAllowedOrigin(headers, config)',
+    replacement: 'headers.origin === undefined && !isFromAllowedOrigin(headers, config)',
+    test: ['test/gateway/mcp.test.ts', 'a message to /mcp'],
+  },
+  {
+    name: 'a failed order looks placed to a model',
+    file: 'src/gateway/mcp/tool-result.ts',
+    text: 'isError: true,',
+    replacement: 'isError: false,',
+    test: ['test/store/mcp.test.ts', 'that cannot be fulfilled'],
+  },
+  {
+    name: "a model is offered tools that its caller can't use",
+    file: 'src/gateway/mcp/endpoint.ts',
+    text: `.filter(({ scopes }) => scopes.every((scope) => hasScope(caller, scope)))
+`,
+    replacement: `
+`,
+    test: ['test/store/mcp.test.ts', 'a caller without the scope|the list of tools'],
+  },
+  {
+    name: 'a misspelt condition of a tool matches everything',
+    file: 'src/gateway/mcp/endpoint.ts',
+    text: '!Object.hasOwn(properties, name)',
+    replacement: "!Object.hasOwn(properties, name) && name === ''",
+    test: ['test/gateway/mcp.test.ts', 'a call of a tool'],
+  },
+  {
+    name: 'a tool that is repeated writes twice',
+    file: 'src/gateway/mcp/tools.ts',
+    text: 'key?.kind === Kind.VARIABLE &&',
+    replacement: '(key?.kind !== Kind.VARIABLE) ||',
+    test: ['test/gateway/mcp.test.ts', 'a document'],
+  },
+];
+
 /** Faults in all parts of the gateway. */
 export const FAULTS: readonly Fault[] = [
   ...ORDERS,
@@ -497,4 +711,9 @@ export const FAULTS: readonly Fault[] = [
   ...STATEMENT,
   ...REST,
   ...ERRORS,
+  ...HTTP,
+  ...SOCKETS,
+  ...ADDRESSES,
+  ...TREE,
+  ...AGENTS,
 ];
