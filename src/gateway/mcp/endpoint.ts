@@ -14,6 +14,7 @@ import { toClientResult, toExecutionError } from '../graphql/client-errors.ts';
 import { parseJsonBodies, requirePlainBody } from '../graphql/json-body.ts';
 import { type EndpointOptions, isStream } from '../graphql/yoga.ts';
 import { isFromAllowedOrigin } from '../http/request.ts';
+import { requireShort } from './message.ts';
 import { describeResource } from './protected-resource.ts';
 import { toToolResult } from './tool-result.ts';
 import type { Tool, Tools } from './tools.ts';
@@ -144,6 +145,7 @@ export const createMcp =
         if (typeof body !== 'object' || body === null || Array.isArray(body)) {
           throw new GatewayError('BAD_REQUEST', 'The body must be one JSON-RPC message.');
         }
+        requireShort(body);
         for (const scope of toolIn(body, tools)?.scopes ?? []) requireScope(request.caller, scope);
         const { fetch } = createMcpHandler(
           () => createServer(options, request, createCall(options, request, reply)),

@@ -1,0 +1,35 @@
+import { GatewayError } from '../contract/gateway-error.ts';
+
+// The protocol's library reports every invalid value of a message, in about this many characters.
+const REPORT_LENGTH = 250;
+// Clients send some 20 values besides a tool's arguments, and perhaps an icon as a data: URL.
+const MAX_LENGTH = 50_000;
+const MAX_DEPTH = 20;
+
+/** Returns the characters in a value, with REPORT_LENGTH more for each value; Infinity if it is nested too deeply. */
+function lengthOf(value: unknown, depth = 0): number {
+  if (typeof value === 'string') return REPORT_LENGTH + value.length;
+  if (typeof value !== 'object' || value === null) return REPORT_LENGTH;
+  if (depth === MAX_DEPTH) return Infinity;
+  return Object.entries(value).reduce(
+    (length, [name, inner]) => length + name.length + lengthOf(inner, depth + 1),
+    REPORT_LENGTH,
+  );
+}
+
+/**
+ * Checks that a message is no longer than clients need, and nested no deeper. The values in a tool's arguments are limited
+ * when the tool's operation is executed; here, only their names and depth count.
+ * @throws GatewayError with PAYLOAD_TOO_LARGE
+ */
+export function requireShort(message: object): void {
+  const { params }: { params?: unknown } = { ...message };
+  const { arguments: args }: { arguments?: unknown } = Object(params);
+  const others = {
+    ...message,
+    params: { ...Object(params), arguments: Object.keys(Object(args)) },
+  };
+  if (lengthOf(args) === Infinity || lengthOf(others) > MAX_LENGTH) {
+    throw new GatewayError('PAYLOAD_TOO_LARGE', 'The message is too long, or nested too deeply.');
+  }
+}
