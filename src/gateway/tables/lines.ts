@@ -46,6 +46,9 @@ export function rowsOfLines(
     from json_array_elements(${json}::text::json) with ordinality as line (cells, index)`;
 }
 
+/** The name of a column among the lines. With `#`, it differs from the names that the statements add. */
+const among = ({ ownColumn }: Field): string => `"#${ownColumn}"`;
+
 const toCell = ({ kind, name }: Field, row: object): unknown => {
   const value = valueIn(row, name);
   return value == null ? null : kind.toParameter(value);
@@ -61,12 +64,13 @@ export function insertLines<Row>(table: StoredTable<Row>, rows: readonly Partial
   );
   const names = fields.map(({ ownColumn }) => raw(ownColumn));
   const lines = rowsOfLines(
-    Object.fromEntries(fields.map(({ ownColumn, kind }) => [ownColumn, kind.sqlType])),
+    Object.fromEntries(fields.map((field) => [among(field), field.kind.sqlType])),
     rows.map((row) => fields.map((field) => toCell(field, row))),
   );
   return sql`
     insert into ${raw(table.name)} (${join(names)})
-    select ${join(names)} from (${lines}) as lines order by index returning ${table.all}`;
+    select ${raw(fields.map(among).join(', '))} from (${lines}) as lines
+    order by index returning ${table.all}`;
 }
 
 /** Inserts several rows and returns them in the same order. */
@@ -91,9 +95,9 @@ function updateLines<Row>(table: StoredTable<Row>, lines: readonly UpdateLine<Ro
   const fields = Object.values<Field>(table.fields).filter(({ name }) =>
     lines.some(({ data }) => valueIn(data, name) !== undefined),
   );
-  const columns = fields.flatMap(({ ownColumn, kind }) => [
-    [ownColumn, kind.sqlType],
-    [`has_${ownColumn}`, 'boolean'],
+  const columns = fields.flatMap((field) => [
+    [among(field), field.kind.sqlType],
+    [`has_${field.ownColumn}`, 'boolean'],
   ]);
   const rows = rowsOfLines(
     { line_id: 'bigint', ...Object.fromEntries(columns) },
@@ -103,21 +107,21 @@ function updateLines<Row>(table: StoredTable<Row>, lines: readonly UpdateLine<Ro
     ]),
   );
   const changes = fields
-    .map(({ ownColumn: column }) => column)
-    .map(
-      (column) =>
-        `${column} = case when has_${column} then lines.${column} else target.${column} end`,
-    )
+    .map((field) => {
+      const { ownColumn: column } = field;
+      return `${column} = case when "#lines".has_${column} then ${among(field)} else target.${column} end`;
+    })
     .join(', ');
   const from = raw(table.name);
-  const isLine = sql`target.${raw(table.id.column)} = line_id`;
+  const isLine = sql`target.${raw(table.id.column)} = "#lines".line_id`;
   const update = sql`
-    update ${from} as target set ${raw(changes)} from lines where ${isLine} returning target.*`;
-  const unchanged = sql`select target.* from ${from} as target join lines on ${isLine}`;
+    update ${from} as target set ${raw(changes)} from "#lines" where ${isLine} returning target.*`;
+  const unchanged = sql`select target.* from ${from} as target join "#lines" on ${isLine}`;
   return sql`
-    with lines as materialized (${rows}), changed as (${changes ? update : unchanged})
+    with "#lines" as materialized (${rows}), changed as (${changes ? update : unchanged})
     select ${table.as('changed').columns}
-    from lines join changed on changed.${raw(table.id.column)} = line_id order by index`;
+    from "#lines" join changed on changed.${raw(table.id.column)} = "#lines".line_id
+    order by "#lines".index`;
 }
 
 /**

@@ -64,9 +64,9 @@ export function createReader<Row>(listing: Listing<Row>, parent?: Parent<Row>) {
     order by ${readingOrder} ${raw(`limit ${size + 1}`)}`;
 
   const selectPages = (ids: readonly bigint[], window: Window): Sql => {
-    const page = selectPage([sql`${column} = parent.id`, ...window.conditions], window);
+    const page = selectPage([sql`${column} = "#parent".id`, ...window.conditions], window);
     return sql`
-      select page.* from unnest((select ${ids}::bigint[])) as parent (id)
+      select page.* from unnest((select ${ids}::bigint[])) as "#parent" (id)
       cross join lateral (${page}) as page`;
   };
 

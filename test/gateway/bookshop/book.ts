@@ -158,6 +158,7 @@ builder.mutationFields((t) => ({
   createBook: t.field({ ...fields.create(), scope }),
   createBooks: t.field({ ...fields.createMany(), scope }),
   updateBook: t.field({ ...fields.update(), scope }),
+  updateBooks: t.field({ ...fields.updateMany(), scope }),
   sellBook: t.field({
     type: Book,
     description: 'Sells a copy of a book.',

@@ -34,7 +34,7 @@ import { writeTree } from './write-tree.ts';
  *
  * and this statement, in which rows and lists have the aliases t1 to t3:
  *
- *     select request.number::integer as number,
+ *     select "#request".number::integer as number,
  *       '{"author":' || coalesce(
  *         (select '{"books":' || (
  *             select ('{"totalCount":' || (select count(*) from books where author_id = t1.id)
@@ -45,10 +45,10 @@ import { writeTree } from './write-tree.ts';
  *               left join lateral (
  *                 select '{"name":' || to_json(t3.name)::text || '}' as json
  *                   from authors t3 where t3.id = t2.author_id) jt3 on true) || '}'
- *           from authors t1 where t1.id = request.v1),
+ *           from authors t1 where t1.id = "#request".v1),
  *         'null') || '}' as json,
  *       (extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::real as ms
- *     from unnest((select $1::bigint[])) with ordinality as request (v1, number)
+ *     from unnest((select $1::bigint[])) with ordinality as "#request" (v1, number)
  *
  * A row is a subquery, a related row a lateral join, and a list a subquery that aggregates the items of its page. A
  * count is a subquery of its own. For `pageInfo`, one more row is read, and rows are numbered: if there are more rows than
@@ -56,7 +56,7 @@ import { writeTree } from './write-tree.ts';
  *
  * Rows, lists and aggregates have arguments. The values in ids, filters and cursors become parameters; page sizes and
  * orders become text. Up to eight requests of a tick that differ only in parameters share a statement: `$1` contains all
- * of their ids, and `request.v1` is the id of one request.
+ * of their ids, and `"#request".v1` is the id of one request. No column or table of a store has a name with `#`.
  *
  * graphql-js executes a query:
  *
@@ -141,7 +141,7 @@ function writeStatement(tree: Tree, args: Arguments): StatementText {
       piece,
       piece.strings.reduce((text, next) => {
         parameters += 1;
-        return `${text}${isShared ? 'request.v' : '$'}${parameters}${next}`;
+        return `${text}${isShared ? '"#request".v' : '$'}${parameters}${next}`;
       }),
     ]),
   );
@@ -152,8 +152,8 @@ function writeStatement(tree: Tree, args: Arguments): StatementText {
   // The arrays are in subqueries, because PostgreSQL would otherwise make a plan for each length of the arrays.
   const arrays = types.map((type, index) => `(select $${index + 1}::${type}[])`).join(', ');
   const names = types.map((_type, index) => `v${index + 1}`).join(', ');
-  const requests = `unnest(${arrays}) with ordinality as request (${names}, number)`;
-  const text = `select request.number::integer as number, ${data} as json, ${ELAPSED_MS} as ms from ${requests}`;
+  const requests = `unnest(${arrays}) with ordinality as "#request" (${names}, number)`;
+  const text = `select "#request".number::integer as number, ${data} as json, ${ELAPSED_MS} as ms from ${requests}`;
   return { text, planning, load, isShared };
 }
 

@@ -101,7 +101,7 @@ function writePart(part: Items | ListValue, scope: Scope): readonly Part[] {
   if (part.kind === 'cursor') return cursor;
   if (part.kind === 'items') {
     const item = concatenate(writeObject(part.item, scope));
-    const shown = list.isNumbered ? ` filter (where number <= ${size})` : '';
+    const shown = list.isNumbered ? ` filter (where "#number" <= ${size})` : '';
     const items = `string_agg(${item}, ',' order by ${order.sql})${shown}`;
     return ['[', { sql: `coalesce(${items}, '')` }, ']'];
   }
@@ -111,8 +111,8 @@ function writePart(part: Items | ListValue, scope: Scope): readonly Part[] {
     const isExcluded = part.isAfter ? hasBefore : hasAfter;
     return [{ sql: `(${isExcluded} or (${isRead} and count(*) > ${size}))::text` }];
   }
-  const number = part.isLast === backwards ? '1' : `least(total, ${size})`;
-  const shown = `filter (where number = ${number} and number <= ${size})`;
+  const number = part.isLast === backwards ? '1' : `least("#total", ${size})`;
+  const shown = `filter (where "#number" = ${number} and "#number" <= ${size})`;
   return [{ sql: orElse(`max(${concatenate(cursor)}) ${shown}`, 'null') }];
 }
 
@@ -122,7 +122,7 @@ function selectPage({ list, window, where }: Page): string {
   const rows = (limit: number): string =>
     `(select * from ${list.table.name}${where(window.conditions)} order by ${order} limit ${limit})`;
   if (!list.isNumbered) return rows(window.size);
-  return `(select *, row_number() over (order by ${order}) as number, count(*) over () as total from ${rows(window.size + 1)} as page)`;
+  return `(select *, row_number() over (order by ${order}) as "#number", count(*) over () as "#total" from ${rows(window.size + 1)} as page)`;
 }
 
 function writeList(list: List, scope: Scope): readonly Part[] {
