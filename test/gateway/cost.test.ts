@@ -42,6 +42,8 @@ describe('the cost of an operation', () => {
   const [ISSUES, PATH] = [100, 5];
   const PETS = 'mutation ($lines: [NewPet!]!) { createPets(input: $lines) { __typename } }';
   /** The cost of creating this many pets with short names. */
+  // The document is cached only if the variables fit.
+  const toLine = (name: string) => ({ name, categoryId: '0' });
   const lines = (count: number): number => WRITE + count * (ROW + 30 + RECORD) + 1;
   const search = 'query ($filter: PetFilter) { pets(first: 0, filter: $filter) { nodes { id } } }';
   const page = 'query ($n: Int) { pets(first: $n) { nodes { id } } }';
@@ -115,9 +117,9 @@ describe('the cost of an operation', () => {
       0,
       WRITE + 1 + 1 + ISSUES * (ROW + 1 + PATH * ROW + 3),
     ],
-    [PETS, 0, lines(2), { lines: [{ name: 'a' }, { name: 'n'.repeat(64) }] }],
-    [PETS, 0, lines(2) + 191, { lines: [{ name: 'n'.repeat(255) }, { name: 'ж'.repeat(32) }] }],
-    [PETS, 0, lines(1) + 2 * 255 - 64, { lines: [{ name: 'ж'.repeat(255) }] }],
+    [PETS, 0, lines(2), { lines: ['a', 'n'.repeat(64)].map(toLine) }],
+    [PETS, 0, lines(2) + 191, { lines: ['n'.repeat(255), 'ж'.repeat(32)].map(toLine) }],
+    [PETS, 0, lines(1) + 2 * 255 - 64, { lines: ['ж'.repeat(255)].map(toLine) }],
     [
       `mutation { createPet(input: { name: "${'n'.repeat(70)}", categoryId: 0 }) { __typename } }`,
       0,
