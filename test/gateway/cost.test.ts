@@ -26,6 +26,9 @@ const { schema } = petStore;
 
 useGateway();
 
+// A document is cached only if its variables fit.
+const toLine = (name: string) => ({ name, categoryId: '0' });
+
 describe('the cost of an operation', () => {
   const [PAGE_INFO, RELATION] = [20, 3];
   const [OF_SCHEMA, OF_TYPE] = [40_000, 5000];
@@ -42,8 +45,6 @@ describe('the cost of an operation', () => {
   const [ISSUES, PATH] = [100, 5];
   const PETS = 'mutation ($lines: [NewPet!]!) { createPets(input: $lines) { __typename } }';
   /** The cost of creating this many pets with short names. */
-  // The document is cached only if the variables fit.
-  const toLine = (name: string) => ({ name, categoryId: '0' });
   const lines = (count: number): number => WRITE + count * (ROW + 30 + RECORD) + 1;
   const search = 'query ($filter: PetFilter) { pets(first: 0, filter: $filter) { nodes { id } } }';
   const page = 'query ($n: Int) { pets(first: $n) { nodes { id } } }';

@@ -12,6 +12,7 @@ import {
   READINESS_SQL,
   type Replica,
 } from './driver.ts';
+import { limitWrites } from './limit-writes.ts';
 import { migrate, MigrationError, requireMigrated, type RunSql } from './migrations.ts';
 import { createNotifications, type Notifications } from './notifications.ts';
 import { watchOutages } from './outage.ts';
@@ -54,7 +55,7 @@ function openPrimary(url: string, config: Config, log: Log): Primary {
   const onLoss = (): void => void outages.check();
   const server = new PostgresServer(url, config, log, { onLoss, onPrimary });
   return {
-    runner: server,
+    runner: limitWrites(server, config),
     description: `PostgreSQL at ${server.name}${new URL(url).pathname}`,
     connect: () => server.connect(),
     poolUse: () => server.poolUse(),

@@ -67,6 +67,20 @@ describe.concurrent('a deadlock', () => {
   );
 });
 
+it('reads find a connection while twenty writes wait for a lock', async () => {
+  const petId = await makePet(gateway, { stock: 5 });
+  const other = await begin(`select from inventory_items where pet_id = ${petId} for update`);
+  const placed = Array.from({ length: 20 }, (_, n) => placeOrder(petId, `write ${n}`));
+  // POOL_SIZE is 10.
+  const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+  await expect.poll(() => runSql(url, waiting)).toHaveLength(8);
+  expect(await stockOf(gateway, petId)).toBe(5);
+  await other.query('commit');
+  await other.end();
+  const types = (await Promise.all(placed)).map(({ __typename }) => __typename);
+  expect(types.filter((type) => type === 'Order')).toHaveLength(5);
+});
+
 const CART = 'placeOrders(input: [{ petId: "H", quantity: 1 }, { petId: "L", quantity: 1 }])';
 const STOCKS = 'adjustInventories(input: [{ petId: "H", by: 1 }, { petId: "L", by: 1 }])';
 
