@@ -78,7 +78,8 @@ export function decodeCursor<Row>(
     if (!key) return { position: sql`(${id}::bigint)` };
     const { sort, sqlType } = key.kind;
     const value = text === null && hasNulls(key) ? raw('null') : sql`${sort.text.parse(text)}`;
-    const sorted = sql`${raw(sort.toKey ?? '')}(${value}${raw(`::${sqlType}`)})`;
+    // In a subquery, the value is converted once, not for each row that is compared with it.
+    const sorted = sql`(select ${raw(sort.toKey ?? '')}(${value}${raw(`::${sqlType}`)}))`;
     const position = sql`(${hasNulls(key) ? sql`array[${sorted}]` : sorted}, ${id}::bigint)`;
     return { position, stamp: stamp ?? undefined };
   } catch {

@@ -136,8 +136,8 @@ interface Plan {
   converting: string[];
 }
 
-// The conversion of a string, which is a value or a parameter, or the folding of a column for a search.
-const CONVERSION = /('::cstring|\$\d+)\)::[\w ]+|folded\(\S+ ~~/g;
+// The conversion or folding of a value or a parameter, or the folding of a column for a search.
+const CONVERSION = /('::cstring|\$\d+)\)::[\w ]+|folded\(\(*[$'"][^)]*|folded\(\S+ ~~/g;
 
 const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 
@@ -473,4 +473,15 @@ describe('a list of pets in stock, when few pets are in stock,', () => {
     const statements = await statementsOf(`{ pets(filter: { inStock: true }, ${rest} }`);
     await expectFewRows(statements, 3 * FEW);
   });
+});
+
+it('a cursor is folded once, not for each row that is compared with it', async () => {
+  const args = `filter: { ids: [${SOME_IDS}] }, orderBy: { field: NAME }`;
+  const pages = await pagesOf('pets', args);
+  for (const page of pages) {
+    await expectFewRows(
+      await statementsOf(`{ pets(${args}, ${page}) { nodes { id } } }`),
+      FEW_ROWS,
+    );
+  }
 });
