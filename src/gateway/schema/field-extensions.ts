@@ -113,8 +113,12 @@ declare module 'graphql' {
     readonly ofOtherRow?: false;
     /** The scope that a mutation requires. */
     readonly scope?: string;
-    /** The property that the field exposes; set by Pothos (4.15). */
+    /** The property that the field exposes; set by Pothos (4.15), as are the next two. */
     readonly pothosExposedField?: string;
+    /** Whether a plugin wraps the resolver. */
+    readonly pothosResolveWrapped?: boolean;
+    /** Functions of plugins that check or change the arguments. */
+    readonly pothosArgMappers?: readonly unknown[];
   }
 
   interface GraphQLArgumentExtensions {

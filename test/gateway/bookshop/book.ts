@@ -82,9 +82,19 @@ const Book = builder.prismaObject('Book', {
     id: t.exposeID('id'),
     title: t.exposeString('title'),
     isbn: t.exposeString('isbn'),
+    maskedIsbn: t.exposeString('isbn', { description: 'The last digits of the ISBN.', mask: true }),
     releasedOn: t.expose('releasedOn', { type: 'Date', nullable: true }),
     summary: t.exposeString('summary', { nullable: true }),
     copies: t.exposeInt('copies'),
+    stock: t.exposeInt('copies', {
+      description: 'The number of copies, in a unit.',
+      args: {
+        unit: t.arg.string({
+          description: 'The unit: copy.',
+          validate: z.object({ unit: z.literal('copy', 'must be copy.').nullish() }),
+        }),
+      },
+    }),
     isSoldOut: t.boolean({
       description: 'Whether all copies are sold.',
       ...derivedValue({

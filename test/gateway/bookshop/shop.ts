@@ -2,6 +2,7 @@ import { createBuilder, createTables } from '../../../src/gateway/index.ts';
 import type PrismaTypes from './generated/pothos.ts';
 import { getDatamodel } from './generated/pothos.ts';
 import { ENUMS, TABLES } from './generated/tables.ts';
+import './mask-plugin.ts';
 import './validation-plugin.ts';
 
 interface Types {
@@ -12,7 +13,7 @@ interface Types {
 export const { builder, Node, fieldsOf, createSchema } = createBuilder<Types>({
   datamodel: getDatamodel(),
   tables: TABLES,
-  plugins: { validation: ['validate'] },
+  plugins: { validation: ['validate'], mask: ['mask'] },
 });
 
 /** Creates the table of a model in schema.prisma. */

@@ -14,6 +14,8 @@ class ValidationPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(
     field: PothosOutputFieldConfig<Types>,
   ): PothosOutputFieldConfig<Types> {
+    const isChecked = Object.values(field.args).some(({ pothosOptions }) => pothosOptions.validate);
+    if (!isChecked) return field;
     const check = (args: object): Record<string, unknown> => {
       for (const [name, value] of Object.entries(args)) {
         const result = field.args[name]?.pothosOptions.validate?.safeParse({ [name]: value });

@@ -134,6 +134,17 @@ describeOnDatabases((database) => {
     expect(sellBook).toEqual({ issues: [{ path: ['note'], message: 'Note must not be empty.' }] });
   });
 
+  it('what a plugin adds to a field runs however often the query is executed', async () => {
+    const masked = { book: { maskedIsbn: '*********1111' } };
+    await expectData('{ book(id: "1") { maskedIsbn } }', masked);
+    const query = 'query ($unit: String) { book(id: "1") { stock(unit: $unit) } }';
+    for (let time = 0; time <= TIMES_UNTIL_COMPILED; time += 1) {
+      expect(await gateway.data(query, { unit: 'copy' })).toEqual({ book: { stock: 2 } });
+    }
+    const { errors } = await gateway.graphql(query, { unit: 'box' });
+    expect(errors?.[0]?.message).toBe('unit: must be copy.');
+  });
+
   it('a caller without the scope learns nothing about arguments that a validation plugin rejects', async () => {
     const guarded = await startGateway(AUTH_BY_SECRET, openThatOf(gateway), {}, bookshop);
     const ask = async (query: string, ...scopes: string[]) => {

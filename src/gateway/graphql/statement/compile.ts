@@ -63,7 +63,8 @@ import { writeTree } from './write-tree.ts';
  *   the first two times, and a hundred times after a failure   compile-queries.ts
  *   if its data could be too large, or contains E'\x01'        compile-queries.ts
  *   if an argument is invalid                                  compile-queries.ts
- *   with a field that has no SQL, or with too many fields      readTree
+ *   with a field that has no SQL, or that a plugin wraps       readTree
+ *   with too many fields                                       readTree
  *   with arguments in a fragment on a type that does not occur  readTree
  *   with too many relations                                    compileTree
  *   without lists, on PGlite or behind PgBouncer               compileTree
