@@ -507,13 +507,6 @@ const HTTP: Fault[] = [
     test: ['test/gateway/headers.test.ts', 'is read if it is at most 1,000 characters long'],
   },
   {
-    name: 'the body of a request with Upgrade can be mistaken for a request',
-    file: 'src/gateway/server/requests.ts',
-    text: 'if (shutdown.hasStarted || req.headers.upgrade !== undefined)',
-    replacement: 'if (shutdown.hasStarted)',
-    test: ['test/gateway/websockets.test.ts', 'cannot smuggle a second request'],
-  },
-  {
     name: "a cache serves compressed data to a client that can't read it",
     file: 'src/gateway/server/app.ts',
     text: "if (isVaried) addToVary(reply, 'accept-encoding');",
@@ -529,11 +522,11 @@ const HTTP: Fault[] = [
     test: ['test/gateway/cross-origin.test.ts', 'is rejected if it has Sec-Fetch-Site'],
   },
   {
-    name: 'a POST without a Content-Type has no useful error',
+    name: 'a POST without a Content-Type and a body is said to have no query',
     file: 'src/gateway/graphql/json-body.ts',
     text: 'if (!type || !/',
     replacement: 'if (!/',
-    test: ['test/gateway/http.test.ts', 'the Content-Type of a POST|gets an error instead of 100'],
+    test: ['test/gateway/http.test.ts', 'gets the accepted Content-Type: 415'],
   },
   {
     name: "a proxy reports its own error instead of the gateway's",
@@ -626,14 +619,14 @@ const TREE: Fault[] = [
     file: 'src/gateway/graphql/statement/read-tree.ts',
     text: 'parent && `${parent} = ${idOf(selected.row ?? unsupported())}`',
     replacement: 'parent && `${parent} = ${parent}`',
-    test: ['test/store/executor.test.ts', 'for generated queries without errors'],
+    test: ['test/store/both/order.test.ts', 'is returned as null: infinity'],
   },
   {
     name: 'a page before a cursor says that it is the last',
     file: 'src/gateway/graphql/statement/write-tree.ts',
     text: 'part.isAfter ? hasBefore : hasAfter;',
     replacement: 'part.isAfter ? hasAfter : hasBefore;',
-    test: ['test/store/executor.test.ts', 'however often they are executed'],
+    test: ['test/store/executor.test.ts', 'before and after a page'],
   },
   {
     name: 'planning a statement takes seconds',

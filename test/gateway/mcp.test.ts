@@ -310,7 +310,7 @@ describe('a document', () => {
     ['writes without a key', '"A." mutation a { write(id: 1) { __typename } }', KEY],
     [
       'writes with a fixed key',
-      '"A." mutation a { write(id: 1, idempotencyKey: "a") { __typename } }',
+      '"A." mutation a($id: ID!) { write(id: $id, idempotencyKey: "a") { __typename } }',
       KEY,
     ],
     [

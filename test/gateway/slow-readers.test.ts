@@ -101,6 +101,7 @@ describe('the WebSocket of a slow client', () => {
     expect(webSocket.bufferedAmount).toBeGreaterThan(20_000_000);
     webSocket.resume();
     await expect.poll(() => webSocket.bufferedAmount).toBe(0);
+    expect(webSocket.readyState).toBe(WebSocket.OPEN);
     webSocket.terminate();
   });
 
