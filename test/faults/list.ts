@@ -422,8 +422,8 @@ const STATEMENT: Fault[] = [
   {
     name: 'the last page has no end cursor',
     file: 'src/gateway/graphql/statement/write-tree.ts',
-    text: "'1' : `least(total, ${size})`",
-    replacement: "'1' : `${size}`",
+    text: '`least("#total", ${size})`',
+    replacement: '`${size}`',
     test: ['test/store/both/order.test.ts', 'is returned as null: infinity'],
   },
 ];
@@ -624,8 +624,8 @@ const TREE: Fault[] = [
   {
     name: 'a page before a cursor says that it is the last',
     file: 'src/gateway/graphql/statement/write-tree.ts',
-    text: 'part.isAfter ? hasBefore : hasAfter;',
-    replacement: 'part.isAfter ? hasAfter : hasBefore;',
+    text: 'isAfter ? hasBefore : hasAfter;',
+    replacement: 'isAfter ? hasAfter : hasBefore;',
     test: ['test/store/executor.test.ts', 'before and after a page'],
   },
   {

@@ -142,6 +142,16 @@ builder.queryFields((t) => ({
       from books where author_id = ${parseId(authorId, 'authorId')}`,
     ),
   }),
+  stocked: t.field({
+    description: 'The books with enough copies.',
+    args: { least: t.arg.float({ required: true, description: 'At least so many copies.' }) },
+    ...aggregate(
+      Shelf,
+      ({ least }: { least: number }) => sql`
+      select count(*)::int as books, coalesce(sum(copies), 0)::int as copies
+      from books where copies >= ${least}::float8`,
+    ),
+  }),
   isIsbn: t.boolean({
     description: 'Whether a book has this ISBN.',
     args: {

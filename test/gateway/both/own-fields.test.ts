@@ -105,6 +105,20 @@ describeOnDatabases((database) => {
       }
     });
 
+    it('gets numbers of any type, whichever earlier requests passed to the same query', async () => {
+      const query = 'query ($least: Float!) { stocked(least: $least) { books } }';
+      for (const [least, count] of [
+        [-1, 2],
+        [1, 1],
+        [0, 2],
+        [1.5, 1],
+        [3e9, 0],
+        [2.5, 0],
+      ]) {
+        expect(await gateway.data(query, { least })).toEqual({ stocked: { books: count } });
+      }
+    });
+
     it('checks its arguments before the operation is executed', async () => {
       const { errors, data } = await gateway.graphql('{ shelf(authorId: "x") { books } }');
       expect([data, errors?.[0]?.extensions]).toMatchObject([undefined, { code: 'INVALID_ID' }]);

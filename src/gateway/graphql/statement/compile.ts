@@ -1,13 +1,12 @@
 import { type DirectiveNode, type GraphQLSchema, Kind, visit } from 'graphql';
 import { LRUCache } from 'lru-cache';
 
-import type { Load, Planning } from '../../database/session.ts';
 import type { DataSource } from '../../tables/loaders.ts';
 import type { Operation } from '../analysis/operation.ts';
-import { concatenate } from './json-sql.ts';
-import { type Arguments, readArguments } from './read-arguments.ts';
+import { readArguments } from './read-arguments.ts';
 import { readTree } from './read-tree.ts';
 import type { Tree } from './tree.ts';
+import { type StatementText, writeStatement } from './write-statement.ts';
 import { writeTree } from './write-tree.ts';
 
 /**
@@ -15,7 +14,7 @@ import { writeTree } from './write-tree.ts';
  *
  *   readTree        reads what the query selects, as a tree     once; again for other values in @skip and @include
  *   readArguments   reads the arguments of a request, as SQL    for each request
- *   writeTree       writes the tree with the arguments as SQL   once; again for arguments that change the text
+ *   writeStatement  writes both as a statement                  once; again for arguments that change the text
  *
  * Each node of the tree (tree.ts) is a value in the JSON. The schema says which kind of node each field becomes
  * (schema/rows.ts). In a bookshop, this query
@@ -71,18 +70,6 @@ import { writeTree } from './write-tree.ts';
  *   with too long a statement                                  createPrepare
  */
 
-/** The text of a statement. Its rows have a column `json`, which contains the data of a query. */
-export interface StatementText {
-  readonly text: string;
-  readonly planning: Planning;
-  readonly load: Load;
-  /**
-   * Whether several requests can share the statement. Its parameters are then arrays with one item per request, and the
-   * column `number` of a row gives the request's position in them, from 1.
-   */
-  readonly isShared: boolean;
-}
-
 /** A statement with the values of one request. */
 export interface PreparedStatement {
   readonly statement: StatementText;
@@ -119,44 +106,6 @@ const texts = new LRUCache<string, StatementText>({
   sizeCalculation: ({ text }, key) => text.length + key.length,
 });
 let compiled = 0;
-
-const SQL_TYPES: Record<string, string> = { bigint: 'bigint', string: 'text', number: 'integer' };
-
-// The time spent in PostgreSQL, excluding the wait for a connection.
-const ELAPSED_MS = `(extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::real`;
-
-function writeStatement(tree: Tree, args: Arguments): StatementText {
-  const windows = [...args.windowOf.values()];
-  const isHeavy =
-    tree.rows.some(({ kind }) => kind === 'aggregate') ||
-    tree.lists.some(({ counts }) => counts) ||
-    windows.some((window) => window.load === 'heavy');
-  const load = isHeavy ? 'heavy' : 'light';
-  const planning = windows.some((window) => window.planning === 'each') ? 'each' : 'once';
-  const types = args.values.map((value) => SQL_TYPES[typeof value]);
-  const isShared = planning === 'once' && types.length > 0 && !types.includes(undefined);
-  let parameters = 0;
-  // In the same order as the values of `args`.
-  const textOf = new Map(
-    Array.from(args.pieces, (piece) => [
-      piece,
-      piece.strings.reduce((text, next) => {
-        parameters += 1;
-        return `${text}${isShared ? '"#request".v' : '$'}${parameters}${next}`;
-      }),
-    ]),
-  );
-  const data = concatenate(writeTree(tree, args, textOf));
-  if (!isShared) {
-    return { text: `select 1 as number, ${data} as json`, planning, load, isShared };
-  }
-  // The arrays are in subqueries, because PostgreSQL would otherwise make a plan for each length of the arrays.
-  const arrays = types.map((type, index) => `(select $${index + 1}::${type}[])`).join(', ');
-  const names = types.map((_type, index) => `v${index + 1}`).join(', ');
-  const requests = `unnest(${arrays}) with ordinality as "#request" (${names}, number)`;
-  const text = `select "#request".number::integer as number, ${data} as json, ${ELAPSED_MS} as ms from ${requests}`;
-  return { text, planning, load, isShared };
-}
 
 /** Returns the function that prepares a tree for the arguments of a request; `id` identifies the tree. */
 function createPrepare(tree: Tree, id: string): CompiledQuery {
@@ -205,11 +154,16 @@ export function compileQuery(
   const names = variablesInDirectives(operation);
   compiled += 1;
   const id = compiled;
+  const compile = (variables: Record<string, unknown>, key: string): CompiledQuery =>
+    compileTree(readTree(schema, operation, variables), key, db.keepsPlans);
+  if (names.length === 0) {
+    let only: CompiledQuery | undefined;
+    return (variables) => (only ??= compile(variables, String(id)))(variables);
+  }
   return (variables) => {
     const key = [id, ...names.map((name) => String(variables[name]))].join();
     const known = trees.get(key);
-    const prepare =
-      known ?? compileTree(readTree(schema, operation, variables), key, db.keepsPlans);
+    const prepare = known ?? compile(variables, key);
     if (!known) trees.set(key, prepare);
     return prepare(variables);
   };

@@ -13,8 +13,19 @@ export interface Arguments {
   readonly pieces: ReadonlySet<Sql>;
   /** The values of the parameters, in the order of the pieces. */
   readonly values: readonly unknown[];
-  /** Everything in the arguments that changes the text. Arguments with the same key have values of the same types. */
+  /** The types of the parameters in PostgreSQL; undefined for a type whose values can't be in an array. */
+  readonly types: readonly (string | undefined)[];
+  /** Identifies the text: arguments with the same key produce the same statement. */
   readonly key: string;
+}
+
+const MAX_INTEGER = 2 ** 31 - 1;
+
+function typeOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return 'text';
+  if (typeof value === 'bigint') return 'bigint';
+  const isInteger = Number.isInteger(value) && Math.abs(Number(value)) <= MAX_INTEGER;
+  return isInteger ? 'integer' : undefined;
 }
 
 /**
@@ -41,5 +52,6 @@ export function readArguments({ rows, lists }: Tree, variables: Variables): Argu
   }
   const values: unknown[] = [];
   for (const piece of pieces) values.push(...piece.values);
-  return { pieceOf, windowOf, pieces, values, key: keys.join('\n') };
+  const types = values.map(typeOf);
+  return { pieceOf, windowOf, pieces, values, types, key: [...keys, ...types].join('\n') };
 }

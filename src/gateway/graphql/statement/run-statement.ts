@@ -2,7 +2,8 @@ import DataLoader from 'dataloader';
 
 import { type Recipient, shareInTurn } from '../../database/recipient.ts';
 import { MAX_SHARED, SHARED, type DataSource } from '../../tables/loaders.ts';
-import type { PreparedStatement, StatementText } from './compile.ts';
+import type { PreparedStatement } from './compile.ts';
+import type { StatementText } from './write-statement.ts';
 
 interface Row {
   readonly number: number;

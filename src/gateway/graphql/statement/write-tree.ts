@@ -30,12 +30,10 @@ interface Scope {
   readonly args: Arguments;
   /** The text of each piece of the arguments, with the names of its parameters. */
   readonly textOf: ReadonlyMap<Sql, string>;
-  /** The joins of the row's related rows. Writing a related row adds its join, so FROM is written after the JSON. */
+  /** The joins of the row's related rows, each added when the related row is written. */
   readonly joins: string[];
   readonly page?: Page | undefined;
 }
-
-const ofRow = ({ args, textOf }: Scope, page?: Page): Scope => ({ args, textOf, joins: [], page });
 
 function given<Key, Value>(values: ReadonlyMap<Key, Value>, key: Key): Value {
   const value = values.get(key);
@@ -63,57 +61,76 @@ function write(node: Node, scope: Scope): readonly Part[] {
   return writePart(node, scope);
 }
 
-const fromRow = ({ table: { name, id }, alias }: Stored, { joins }: Scope): string =>
-  `from ${name} ${alias}${joins.join('')} where ${alias}.${id.column}`;
+/** Writes what is inside a row or a page. Its related rows are joined in FROM. */
+function writeInside(node: Node, { args, textOf }: Scope, page?: Page) {
+  const inner: Scope = { args, textOf, joins: [], page };
+  const json = concatenate(write(node, inner));
+  return { json, joins: inner.joins.join('') };
+}
+
+const fromRow = ({ table: { name, id }, alias }: Stored, joins: string): string =>
+  `from ${name} ${alias}${joins} where ${alias}.${id.column}`;
 
 function writeRow(node: Row, scope: Scope): readonly Part[] {
-  const inner = ofRow(scope);
-  const json = concatenate(write(node.json, inner));
+  const { json, joins } = writeInside(node.json, scope);
   const id = given(scope.textOf, given(scope.args.pieceOf, node));
-  return [{ sql: orElse(`(select ${json} ${fromRow(node, inner)} = ${id})`, 'null') }];
+  return [{ sql: orElse(`(select ${json} ${fromRow(node, joins)} = ${id})`, 'null') }];
 }
 
 function writeAggregate(node: Aggregate, scope: Scope): readonly Part[] {
-  const inner = ofRow(scope);
-  const json = concatenate(write(node.json, inner));
+  const { json, joins } = writeInside(node.json, scope);
   const select = given(scope.textOf, given(scope.args.pieceOf, node));
-  const from = `from (${select}) ${node.alias}${inner.joins.join('')}`;
-  return [{ sql: orElse(`(select ${json} ${from})`, UNSENDABLE) }];
+  return [{ sql: orElse(`(select ${json} from (${select}) ${node.alias}${joins})`, UNSENDABLE) }];
 }
 
 /** Joins a related row. A lateral join takes half the time of a subquery. */
 function writeRelated(node: Related, scope: Scope): readonly Part[] {
-  const inner = ofRow(scope);
-  const json = concatenate(write(node.json, inner));
-  const select = `select ${json} as json ${fromRow(node, inner)} = ${node.id}`;
+  const { json, joins } = writeInside(node.json, scope);
+  const select = `select ${json} as json ${fromRow(node, joins)} = ${node.id}`;
   scope.joins.push(` left join lateral (${select}) j${node.alias} on true`);
   return [{ sql: orElse(`j${node.alias}.json`, node.missing) }];
 }
 
+const writeCursor = ({ window }: Page): readonly Part[] => [
+  '"',
+  { sql: orElse(window.cursor, UNSENDABLE) },
+  '"',
+];
+
+function writeItems({ item }: Items, page: Page, scope: Scope): readonly Part[] {
+  const { list, window } = page;
+  const shown = list.isNumbered ? ` filter (where "#number" <= ${window.size})` : '';
+  const json = concatenate(writeObject(item, scope));
+  const items = `string_agg(${json}, ',' order by ${window.order.sql})${shown}`;
+  return ['[', { sql: `coalesce(${items}, '')` }, ']'];
+}
+
+function writeHasMore(isAfter: boolean, { window }: Page): readonly Part[] {
+  const { size, backwards, hasAfter, hasBefore } = window;
+  // A row beyond the page is read only in the reading direction.
+  const isRead = isAfter !== backwards;
+  const isExcluded = isAfter ? hasBefore : hasAfter;
+  return [{ sql: `(${isExcluded} or (${isRead} and count(*) > ${size}))::text` }];
+}
+
+function writeEndCursor(isLast: boolean, page: Page): readonly Part[] {
+  const { size, backwards } = page.window;
+  const number = isLast === backwards ? '1' : `least("#total", ${size})`;
+  const shown = `filter (where "#number" = ${number} and "#number" <= ${size})`;
+  return [{ sql: orElse(`max(${concatenate(writeCursor(page))}) ${shown}`, 'null') }];
+}
+
 /** Writes a part of a list. All but `count` and `cursor` are aggregates, so that the page is one row. */
 function writePart(part: Items | ListValue, scope: Scope): readonly Part[] {
-  if (!scope.page) throw new Error(`The part of a list, ${part.kind}, is not inside a list.`);
-  const { list, window, where } = scope.page;
-  const { size, backwards, hasAfter, hasBefore, order } = window;
-  const cursor = ['"', { sql: orElse(window.cursor, UNSENDABLE) }, '"'];
+  const { page } = scope;
+  if (!page) throw new Error(`The part of a list, ${part.kind}, is not inside a list.`);
+  const { list, window, where } = page;
   if (part.kind === 'count')
     return [{ sql: `(select count(*) from ${list.table.name}${where(window.filters)})` }];
-  if (part.kind === 'cursor') return cursor;
-  if (part.kind === 'items') {
-    const item = concatenate(writeObject(part.item, scope));
-    const shown = list.isNumbered ? ` filter (where "#number" <= ${size})` : '';
-    const items = `string_agg(${item}, ',' order by ${order.sql})${shown}`;
-    return ['[', { sql: `coalesce(${items}, '')` }, ']'];
-  }
-  if (part.kind === 'hasMore') {
-    // A row beyond the page is read only in the reading direction.
-    const isRead = part.isAfter !== backwards;
-    const isExcluded = part.isAfter ? hasBefore : hasAfter;
-    return [{ sql: `(${isExcluded} or (${isRead} and count(*) > ${size}))::text` }];
-  }
-  const number = part.isLast === backwards ? '1' : `least("#total", ${size})`;
-  const shown = `filter (where "#number" = ${number} and "#number" <= ${size})`;
-  return [{ sql: orElse(`max(${concatenate(cursor)}) ${shown}`, 'null') }];
+  if (part.kind === 'cursor') return writeCursor(page);
+  if (part.kind === 'items') return writeItems(part, page, scope);
+  if (part.kind === 'hasMore') return writeHasMore(part.isAfter, page);
+  return writeEndCursor(part.isLast, page);
 }
 
 /** Returns the rows of a page for FROM. If they are numbered, they include the row after them. */
@@ -132,12 +149,9 @@ function writeList(list: List, scope: Scope): readonly Part[] {
     return all.length > 0 ? ` where ${all.join(' and ')}` : '';
   };
   const page = { list, window: given(scope.args.windowOf, list), where };
-  const inner = ofRow(scope, page);
-  const json = concatenate(write(list.json, inner));
+  const { json, joins } = writeInside(list.json, scope, page);
   if (!list.reads) return [{ sql: `(${json})` }];
-  return [
-    { sql: `(select ${json} from ${selectPage(page)} ${list.alias}${inner.joins.join('')})` },
-  ];
+  return [{ sql: `(select ${json} from ${selectPage(page)} ${list.alias}${joins})` }];
 }
 
 /** Writes a tree as JSON. `textOf` contains the text of each piece of the arguments. */

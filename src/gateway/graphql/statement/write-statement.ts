@@ -1,0 +1,59 @@
+import type { Sql } from 'sql-template-tag';
+
+import type { Load, Planning } from '../../database/session.ts';
+import { concatenate } from './json-sql.ts';
+import type { Arguments } from './read-arguments.ts';
+import type { Tree } from './tree.ts';
+import { writeTree } from './write-tree.ts';
+
+/** The text of a statement. Its rows have a column `json`, which contains the data of a query. */
+export interface StatementText {
+  readonly text: string;
+  readonly planning: Planning;
+  readonly load: Load;
+  /**
+   * Whether several requests can share the statement. Its parameters are then arrays with one item per request, and the
+   * column `number` of a row gives the request's position in them, from 1.
+   */
+  readonly isShared: boolean;
+}
+
+// The time spent in PostgreSQL, excluding the wait for a connection.
+const ELAPSED_MS = `(extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::real`;
+
+/** Returns the text of each piece, in which parameters have this prefix and are numbered from 1. */
+function nameParameters(pieces: Iterable<Sql>, prefix: string): Map<Sql, string> {
+  let parameters = 0;
+  const toText = ({ strings }: Sql): string =>
+    strings.reduce((text, next) => {
+      parameters += 1;
+      return `${text}${prefix}${parameters}${next}`;
+    });
+  return new Map(Array.from(pieces, (piece) => [piece, toText(piece)]));
+}
+
+/** Returns FROM with a row `#request` for each request, from one array for each parameter. */
+function fromRequests(types: readonly string[]): string {
+  // The arrays are in subqueries, because PostgreSQL would otherwise make a plan for each length of the arrays.
+  const arrays = types.map((type, index) => `(select $${index + 1}::${type}[])`).join(', ');
+  const names = types.map((_type, index) => `v${index + 1}`).join(', ');
+  return `from unnest(${arrays}) with ordinality as "#request" (${names}, number)`;
+}
+
+export function writeStatement(tree: Tree, args: Arguments): StatementText {
+  const windows = [...args.windowOf.values()];
+  const isHeavy =
+    tree.rows.some(({ kind }) => kind === 'aggregate') ||
+    tree.lists.some(({ counts }) => counts) ||
+    windows.some((window) => window.load === 'heavy');
+  const load = isHeavy ? 'heavy' : 'light';
+  const planning = windows.some((window) => window.planning === 'each') ? 'each' : 'once';
+  const types = args.types.filter((type) => type !== undefined);
+  const isShared = planning === 'once' && types.length > 0 && types.length === args.values.length;
+  const textOf = nameParameters(args.pieces, isShared ? '"#request".v' : '$');
+  const data = concatenate(writeTree(tree, args, textOf));
+  const text = isShared
+    ? `select "#request".number::integer as number, ${data} as json, ${ELAPSED_MS} as ms ${fromRequests(types)}`
+    : `select 1 as number, ${data} as json`;
+  return { text, planning, load, isShared };
+}
