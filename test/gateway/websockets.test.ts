@@ -292,6 +292,13 @@ describe('an open WebSocket', () => {
     expect((await opened.closed).code).toBe(4409);
   });
 
+  it('is closed with code 4400 if a message without a query is nested too deeply', async () => {
+    const opened = await openInitialized(gateway);
+    const list = '['.repeat(40_000) + ']'.repeat(40_000);
+    opened.send(`{"type":"subscribe","id":"1","payload":{"variables":${list}}}`);
+    expect((await opened.closed).code).toBe(4400);
+  });
+
   it('is closed if the id of an operation is long, because each result repeats it', async () => {
     const opened = await openInitialized(gateway);
     opened.send({ type: 'subscribe', id: 'x'.repeat(256), payload: { query: QUERY } });

@@ -30,7 +30,14 @@ export function readMessage(data: Buffer, limits: Limits): string {
   if (typeof id === 'string' && id.length > MAX_ID_LENGTH) {
     throw new GatewayError('BAD_REQUEST', `The id is longer than ${MAX_ID_LENGTH} characters.`);
   }
-  return isObject(payload) && type === MessageType.Subscribe && payload['query'] == null
-    ? JSON.stringify({ type, id, payload: { ...payload, query: '' } })
-    : data.toString();
+  if (!isObject(payload) || type !== MessageType.Subscribe || payload['query'] != null) {
+    return data.toString();
+  }
+  try {
+    return JSON.stringify({ type, id, payload: { ...payload, query: '' } });
+  } catch (error) {
+    // JSON.stringify is recursive, but JSON.parse is not.
+    if (!(error instanceof RangeError)) throw error;
+    throw new GatewayError('BAD_REQUEST', 'The message is nested too deeply.');
+  }
 }
