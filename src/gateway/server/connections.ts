@@ -60,9 +60,12 @@ export function createTurns() {
 export const bytesOf = (payload: unknown): number =>
   typeof payload === 'string' || Buffer.isBuffer(payload) ? Buffer.byteLength(payload) : 0;
 
-/** Whether a connection's last response is unfinished. */
+/**
+ * Whether a connection's last response is unfinished, or still attached to the connection: node:http detaches a response
+ * only some ticks after its last byte was sent, and then closes it.
+ */
 export const isResponding = ({ lastOf }: Turns, socket: Duplex): boolean =>
-  lastOf(socket)?.response.writableFinished === false;
+  lastOf(socket)?.response.closed === false;
 
 /** Returns the open connections of a server. The set changes as they open and close. */
 export function trackConnections(server: Server): ReadonlySet<Socket> {
