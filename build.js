@@ -11,7 +11,6 @@ import {
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
-import { gzipSync } from 'node:zlib';
 
 const DIST = 'dist';
 const DIGEST_FILE = join(DIST, 'made-of');
@@ -136,9 +135,7 @@ if (builtDigest !== currentDigest && (canBuild || builtDigest === undefined)) {
   cpSync('src/gateway/pages/browser', join(DIST, 'browser'), { recursive: true });
   mkdirSync(join(DIST, 'swagger-ui'));
   for (const file of SWAGGER_UI_FILES) {
-    const content = readFileSync(join(SWAGGER_UI, 'static', file));
-    writeFileSync(join(DIST, 'swagger-ui', file), content);
-    writeFileSync(join(DIST, 'swagger-ui', `${file}.gz`), gzipSync(content));
+    cpSync(join(SWAGGER_UI, 'static', file), join(DIST, 'swagger-ui', file));
   }
   writeFileSync(LICENSES_FILE, printLicenses(metafile));
   // The digest is written last, so that an interrupted build is repeated.

@@ -143,6 +143,46 @@ describe('an asset that is built on first request', () => {
   });
 });
 
+const FILES = ['graphiql/graphiql.js', 'swagger-ui/swagger-ui-bundle.js', 'home.css'];
+
+describe.each(FILES)('the file /assets/%s', (name) => {
+  const path = `/assets/${name}`;
+
+  it.each([
+    ['*', 'gzip'],
+    ['gzip;q=0.5, identity;q=0.1', 'gzip'],
+    ['gzip;q=0.5, identity', null],
+    // The gateway takes it for an unknown encoding.
+    ['x-gzip', null],
+  ])('is not compressed for a single request: Accept-Encoding: %s', async (accepted, encoding) => {
+    const headers = { 'Accept-Encoding': accepted };
+    const answer = await requestRaw(gateway, 'GET', path, headers);
+    expect([answer.status, answer.headers.get('content-encoding')]).toEqual([200, encoding]);
+    expect(answer.headers.get('vary')).toMatch(/(?:^|, )accept-encoding(?:,|$)/);
+  });
+
+  it.each([(tag: string) => `"x", ${tag}`, () => '*'])(
+    'is not sent if a list of ETags contains its own, or is *',
+    async (toList) => {
+      const tag = (await gateway.rest(path)).headers.get('etag') ?? '';
+      const headers = { 'If-None-Match': toList(tag) };
+      expect((await gateway.rest(path, { headers })).status).toBe(304);
+    },
+  );
+
+  it.each([
+    { Range: 'bytes=0-0' },
+    { Range: 'bytes=99999999-' },
+    { Range: 'bytes=a-b' },
+    { 'If-Match': '"x"' },
+    { 'If-Unmodified-Since': 'Thu, 01 Jan 1970 00:00:00 GMT' },
+  ])('is sent as a whole: %o', async (headers) => {
+    const [answer, whole] = [await gateway.rest(path, { headers }), await gateway.rest(path)];
+    expect(answer.status).toBe(200);
+    expect((await answer.text()).length).toBe((await whole.text()).length);
+  });
+});
+
 describe('a large file', () => {
   it('uses less than 250 MB of memory while a hundred slow clients load it', async () => {
     const path = '/assets/graphiql/graphiql.js';

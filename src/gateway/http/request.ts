@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 import type { FastifyReply } from 'fastify';
+import fresh from 'fresh';
 
 import type { Caller } from '../auth/caller.ts';
 import type { Config } from '../config/config.ts';
@@ -27,9 +28,16 @@ export const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
 
 /** Adds the name of a header, in lower case, to Vary: the response depends on it (RFC 9110 §12.5.5). */
 export function addToVary(reply: FastifyReply, name: string): void {
-  const names = reply.getHeader('Vary');
-  void reply.header('Vary', names ? `${String(names)}, ${name}` : name);
+  const names = String(reply.getHeader('Vary') ?? name).split(', ');
+  void reply.header('Vary', [...new Set([...names, name])].join(', '));
 }
+
+/**
+ * Whether If-None-Match contains a response's tag, so that the response is 304. Ignores the Cache-Control that fetch()
+ * adds to such a request, which is for caches, not for the origin server. @fastify/etag knows no `*` and no lists.
+ */
+export const isUnchanged = (headers: IncomingHttpHeaders, tag: string): boolean =>
+  fresh({ 'if-none-match': headers['if-none-match'] }, { etag: tag });
 
 /**
  * Returns the relative reference from a path to the gateway's root. References are relative, because a proxy may serve

@@ -5,6 +5,8 @@ import { gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
 
+import { addToVary, isUnchanged } from '../http/request.ts';
+
 /** Content that does not change while the gateway runs. */
 export interface Asset {
   readonly type: string;
@@ -12,8 +14,9 @@ export interface Asset {
 }
 
 /**
- * Creates the handler that sends an asset, gzipped if accepted, with an ETag. The first request builds the asset, and
- * compresses it for all: GraphiQL's files are so large that compressing them for each request would keep a core busy.
+ * Creates the options of a route that sends an asset, gzipped if accepted, with an ETag. The first request builds the
+ * asset, and compresses it for all: GraphiQL's files are so large that compressing them for each request would keep a core
+ * busy. So @fastify/compress, which accepts other headers for gzip, compresses none of them.
  */
 export function serveAsset(build: () => Asset | Promise<Asset>) {
   const prepare = async () => {
@@ -25,16 +28,20 @@ export function serveAsset(build: () => Asset | Promise<Asset>) {
     return { type, bytes, zipped: await promisify(gzip)(bytes), tag: `W/"${digest}"` };
   };
   let prepared: ReturnType<typeof prepare> | undefined;
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<Buffer> => {
+  const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     // After a failure, for example if no file handle was available, the next request tries again.
     prepared ??= prepare().catch((error: unknown) => {
       prepared = undefined;
       throw error;
     });
     const { type, bytes, zipped, tag } = await prepared;
-    void reply.type(type).header('ETag', tag);
+    void reply.header('ETag', tag);
+    addToVary(reply, 'accept-encoding');
+    if (isUnchanged(request.headers, tag)) return reply.code(304).send();
+    void reply.type(type);
     const isZipped = new Negotiator(request).encoding(['gzip', 'identity']) === 'gzip';
     if (isZipped) void reply.header('Content-Encoding', 'gzip');
     return isZipped ? zipped : bytes;
   };
+  return { compress: false, handler } as const;
 }

@@ -1,20 +1,42 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import type { Asset } from './assets.ts';
+
 // build.js copies both folders next to the bundle.
 
-/** The folder of the pages' scripts and styles. */
-export const OWN = fileURLToPath(new URL('browser', import.meta.url));
+const OWN = fileURLToPath(new URL('browser', import.meta.url));
 
 const BUILT = fileURLToPath(new URL('swagger-ui', import.meta.url));
 
-/** The folder of Swagger UI's files. */
-export const SWAGGER_UI = existsSync(BUILT)
+const SWAGGER_UI = existsSync(BUILT)
   ? BUILT
   : join(dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui')), 'static');
+
+const SWAGGER_UI_FILES = ['swagger-ui-bundle.js', 'swagger-ui.css'];
+
+/** Returns the media type of a script or style by its file name. */
+export const typeOf = (name: string): string =>
+  name.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8';
+
+/** Returns the scripts and styles of the pages and of Swagger UI: the path of each, and the function that reads it. */
+export const listFiles = () =>
+  [
+    ...readdirSync(OWN).map((name) => ({ path: `/assets/${name}`, file: join(OWN, name) })),
+    ...SWAGGER_UI_FILES.map((name) => ({
+      path: `/assets/swagger-ui/${name}`,
+      file: join(SWAGGER_UI, name),
+    })),
+  ].map(({ path, file }) => {
+    const read = async (): Promise<Asset> => ({
+      type: typeOf(file),
+      content: await readFile(file),
+    });
+    return [path, read] as const;
+  });
 
 /** Reads GraphiQL's example operations, in the order of their file names. */
 export async function readExamples(folder: URL): Promise<string[]> {

@@ -1,6 +1,4 @@
-import etag from '@fastify/etag';
 import helmet from '@fastify/helmet';
-import files from '@fastify/static';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 
 import { GatewayError } from '../contract/gateway-error.ts';
@@ -10,7 +8,7 @@ import { createOpenApi } from '../rest/openapi.ts';
 import { printSchema } from '../schema/print.ts';
 import { addError } from '../telemetry/request-log.ts';
 import { type Asset, serveAsset } from './assets.ts';
-import { OWN, SWAGGER_UI } from './files.ts';
+import { listFiles } from './files.ts';
 import { GRAPHIQL_POLICY, graphiqlFiles, renderGraphiql } from './graphiql.ts';
 import { readGuide, renderDocument, renderLlms, renderStart } from './guide.ts';
 import { renderHome } from './home.ts';
@@ -68,8 +66,6 @@ async function sendNotFound(site: Site, request: FastifyRequest, reply: FastifyR
   const root = rootFrom(pathOf(request));
   if (root.length > MAX_ROOT_LENGTH) throw new GatewayError('NOT_FOUND');
   addError(request.requestLog, { code: 'NOT_FOUND' });
-  // Without this header, the response can't be a 304.
-  request.headers['if-none-match'] = undefined;
   const { type, content } = renderPage(site, {
     root,
     path: '',
@@ -101,7 +97,7 @@ const createPages =
       app.get(GRAPHQL_PATH, {
         constraints: FOR_BROWSERS,
         helmet: withPolicy(GRAPHIQL_POLICY),
-        handler: serveAsset(() => renderGraphiql(site)),
+        ...serveAsset(() => renderGraphiql(site)),
       });
     }
     app.get('/*', {
@@ -115,14 +111,7 @@ const createPages =
 const createFiles =
   ({ store, config }: Site): FastifyPluginAsync =>
   async (app) => {
-    await app.register(files, { root: OWN, prefix: '/assets/', cacheControl: false });
-    await app.register(files, {
-      root: SWAGGER_UI,
-      prefix: '/assets/swagger-ui/',
-      preCompressed: true,
-      cacheControl: false,
-      decorateReply: false,
-    });
+    for (const [path, read] of listFiles()) app.get(path, serveAsset(read));
     app.get(
       '/openapi.json',
       serveAsset(async () => ({
@@ -156,7 +145,6 @@ const createFiles =
 export const createPageRoutes =
   (site: Site): FastifyPluginAsync =>
   async (app) => {
-    await app.register(etag, { weak: true });
     app.addHook('onRequest', async (_request, reply) => {
       addToVary(reply, 'accept');
       void reply.headers({

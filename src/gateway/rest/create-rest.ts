@@ -7,7 +7,6 @@ import type {
   FastifyRequest,
   FastifySchemaCompiler,
 } from 'fastify';
-import fresh from 'fresh';
 import type { z } from 'zod';
 
 import { requireScope } from '../auth/caller.ts';
@@ -15,7 +14,7 @@ import type { Config } from '../config/config.ts';
 import type { Context } from '../context.ts';
 import { GatewayError, InputError, InvalidInput } from '../contract/gateway-error.ts';
 import { parse } from '../contract/parse.ts';
-import { JSON_CONTENT_TYPE } from '../http/request.ts';
+import { isUnchanged, JSON_CONTENT_TYPE } from '../http/request.ts';
 import type { RestOperation, RestResult, Store } from '../store.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { lifecycleHeaders, pathOf, urlOf } from './rest-operation.ts';
@@ -108,12 +107,9 @@ function send(
     return reply.send(Readable.from(parts, { objectMode: false }));
   }
   if (!hasTag) return reply.send(json);
-  // @fastify/etag would also tag errors, and knows no `*` and no lists in If-None-Match.
   const tag = etag(json, { weak: true });
   reply.headers({ ETag: tag, 'Cache-Control': 'no-cache' });
-  // Without the Cache-Control that fetch() adds to such a request, which is for caches, not for the origin server.
-  const condition = { 'if-none-match': headers['if-none-match'] };
-  if (!fresh(condition, { etag: tag })) return reply.send(json);
+  if (!isUnchanged(headers, tag)) return reply.send(json);
   return reply.removeHeader('Content-Type').code(304).send();
 }
 

@@ -27,10 +27,6 @@ export function toResponseError(error: unknown, { raw }: FastifyRequest): Gatewa
   if (code === 'ECONNRESET' && !raw.complete) {
     return new GatewayError('BAD_REQUEST', 'The body is incomplete.');
   }
-  // @fastify/static rejects a path outside its folder.
-  if (error instanceof Error && 'statusCode' in error && error.statusCode === 403) {
-    return new GatewayError('NOT_FOUND');
-  }
   if (code.startsWith('FST_ERR_CTP_')) return new GatewayError(ERROR_CODES[code] ?? 'BAD_REQUEST');
   return toGatewayError(error);
 }
