@@ -292,7 +292,7 @@ const VALUES: Readonly<Record<string, string>> = {
   Int: '2500',
   Boolean: 'true',
   String: '"12345"',
-  DateTimeRange: A_DAY,
+  TimeRange: A_DAY,
   DateRange: '{ from: "2026-08-01", before: "2026-08-02" }',
   DateTime: '"2026-08-01T00:00:00Z"',
   Date: '"2026-08-01"',
