@@ -62,9 +62,9 @@ describe('creating several pets', () => {
     expect(unset.pets.nodes).toEqual([{ inventory: null }]);
   });
 
-  it('reports the index of the entry whose category does not exist, and creates no pet', async () => {
+  it('reports the index of the first entry whose category does not exist, and creates no pet', async () => {
     const categoryId = await makeCategory(gateway);
-    const lines = [categoryId, '999999', categoryId].map((id) => ({
+    const lines = [categoryId, '999999', categoryId, '999999'].map((id) => ({
       name: 'Ida',
       categoryId: id,
     }));

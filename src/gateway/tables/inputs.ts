@@ -178,7 +178,7 @@ export function findViolated(error: unknown, constraints: readonly Constraint[])
   );
   if (!found) return undefined;
   const fields = columns.flatMap((name) => found.fields.filter(({ column }) => column === name));
-  return { error: found.error, fields, values };
+  return { ...found, fields, values };
 }
 
 /** Returns the error to send to the caller for a violated constraint. Returns any other error unchanged. */

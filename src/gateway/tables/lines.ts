@@ -171,15 +171,16 @@ function toLineError(
 ): unknown {
   const violated = findViolated(error, constraints);
   if (!violated) return toConstraintError(error, constraints, {});
-  const { fields, values } = violated;
+  const { fields, values, isUnique } = violated;
   const matching = lines.filter(
     (one) => fields.some((field) => isGiven(field, one)) && hasValues(one, fields, values),
   );
   // A line that omits some of the values is the one only if no other line matches.
-  const line =
-    matching.find((one) => fields.every((field) => isGiven(field, one))) ??
-    (matching.length === 1 ? matching[0] : undefined);
-  return toConstraintError(error, constraints, line ?? {}, line ? lines.indexOf(line) : null);
+  const complete = matching.filter((one) => fields.every((field) => isGiven(field, one)));
+  const [line, ...others] = complete.length > 0 ? complete : matching;
+  // Each of several equal lines has the id of a missing row, but a value may be taken only by the first of them.
+  const isKnown = line !== undefined && (others.length === 0 || !isUnique);
+  return toConstraintError(error, constraints, line ?? {}, isKnown ? lines.indexOf(line) : null);
 }
 
 export const createCreateMany = <Row extends object, New extends object>(

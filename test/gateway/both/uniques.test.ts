@@ -153,6 +153,14 @@ describeOnDatabases(() => {
       );
     });
 
+    it('are rejected if two new rows have them in common, without a line', async () => {
+      const taken = { ...SLOT, owner: '8' };
+      const twice = [{ ...SLOT, owner: '7', label: 'a' }, taken, taken];
+      expect(await fails('createSlots(input: $input)', '[NewSlot!]!', twice, 'line')).toMatchObject(
+        { line: null },
+      );
+    });
+
     it('are rejected among several changes, with the line unless two lines could be the one', async () => {
       const first = { id: ids[0], isFirst: false };
       const wrong = { id: ids[2], owner: '2' };
