@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { ErrorCodes } from './contract/error-codes.ts';
 import type { Session } from './database/session.ts';
 import type { DataSource } from './tables/loaders.ts';
-import type { SortedTable } from './tables/require-sort-indexes.ts';
+import type { Repository } from './tables/repository.ts';
 
 export interface RestLifecycle {
   /** A beta operation may still change. */
@@ -84,8 +84,8 @@ export interface Store {
   readonly migrations: URL;
   /** The GraphQL schema, built with the builder from createBuilder. */
   readonly schema: GraphQLSchema;
-  /** The schema types whose changes are recorded, with their tables. */
-  readonly changedTypes: ReadonlyMap<string, SortedTable>;
+  /** The schema types whose changes are recorded, with their rows. */
+  readonly changedTypes: ReadonlyMap<string, Repository>;
   /** The store's error codes, besides the gateway's. */
   readonly errorCodes: ErrorCodes;
   /** Adds the sample data to a new database, in a transaction (see SAMPLE_STORE). */

@@ -8,21 +8,16 @@ import {
   isEnumType,
   isInputObjectType,
   isListType,
-  isNonNullType,
+  isRequiredInputField,
 } from 'graphql';
 
 import { upperFirst } from '../../src/gateway/tables/words.ts';
 import { TABLES } from '../../src/store/generated/tables.ts';
 import { petStore } from '../../src/store/index.ts';
 import type { Gateway } from './gateway.ts';
+import { listedValue, numbersOf, requireAllowed } from './values.ts';
 
 const { schema } = petStore;
-
-/**
- * Values of input fields that only a rule allows, by `Type.field`. `n` differs in each row. Other values are derived from
- * the model.
- */
-const VALUES: Readonly<Record<string, (n: number) => string | number>> = {};
 
 type Kind = 'create' | 'update' | 'delete' | 'createMany' | 'updateMany';
 
@@ -81,27 +76,30 @@ export const CUSTOM: readonly string[] = Object.keys(
 type IdOf = (type: string) => string;
 
 const OF_SCALAR: Readonly<Record<string, (n: number) => unknown>> = {
-  Int: (n) => n % 100,
   Boolean: (n) => n % 2 === 0,
   DateTime: (n) => new Date(Date.UTC(2100, 0, 1 + n)).toISOString(),
   Date: (n) => new Date(Date.UTC(2100, 0, 1 + n)).toISOString().slice(0, 10),
 };
 
-function literalOf(type: string, field: GraphQLInputField, n: number, idOf: IdOf): string {
+/** Returns the value of a field in row `n`, as a variable. */
+function valueOf(type: string, field: GraphQLInputField, n: number, idOf: IdOf): unknown {
   const { name } = field;
   const named = getNamedType(field.type);
-  const own = VALUES[`${type}.${name}`];
-  if (own) return JSON.stringify(own(n));
-  if (named.name === 'ID') return JSON.stringify(idOf(upperFirst(name.replace(/Id$/, ''))));
-  if (isEnumType(named)) return named.getValues()[n % named.getValues().length]?.name ?? '';
+  const listed = listedValue(type, name, n);
+  if (listed !== undefined) return isEnumType(named) ? named.serialize(listed) : listed;
+  if (named.name === 'ID') return idOf(upperFirst(name.replace(/Id$/, '')));
+  if (isEnumType(named)) return named.getValues()[n % named.getValues().length]?.name;
   if (named.name === 'String') {
-    const text = `${n} ${name} ${n}`;
-    return JSON.stringify(text.slice(0, columnsOf(type)[name]?.maxLength ?? 255));
+    const text = `${n} ${name} ${n}`.slice(0, columnsOf(type)[name]?.maxLength ?? 255);
+    return requireAllowed(type, name, text);
+  }
+  if (named.name === 'Int') {
+    const { least, count } = numbersOf(type, name);
+    return requireAllowed(type, name, least + (n % count));
   }
   const toValue = OF_SCALAR[named.name];
-  if (!toValue)
-    throw new Error(`Add a value of ${type}.${name} to VALUES in test/support/crud.ts.`);
-  return JSON.stringify(toValue(n));
+  if (!toValue) throw new Error(`Add ${named.name} to OF_SCALAR in test/support/crud.ts.`);
+  return toValue(n);
 }
 
 const inputOf = (name: string): GraphQLInputObjectType => {
@@ -111,28 +109,39 @@ const inputOf = (name: string): GraphQLInputObjectType => {
 };
 
 interface Wanted {
-  /** Only the fields that a new row needs, all fields, or only one. */
+  /** Only the fields that a new row needs, all fields, or only the first. */
   readonly fields: 'required' | 'all' | 'one';
   /** Whether nullable fields are null instead of omitted. */
   readonly isExplicit?: boolean;
 }
 
-/** Returns the fields of an input as literals. `n` differs in each row. */
-function fieldsOf(crud: Crud, n: number, idOf: IdOf, { fields, isExplicit }: Wanted): string[] {
+type FieldValue = readonly [field: GraphQLInputField, value: unknown];
+
+/** Returns the fields of an input with their values. `n` differs in each row. */
+function fieldsOf(crud: Crud, n: number, idOf: IdOf, { fields, isExplicit }: Wanted): FieldValue[] {
   const { type, kind } = crud;
   const isNew = kind === 'create' || kind === 'createMany';
   const input = inputOf(isNew ? `New${type}` : `${type}Update`);
   const all = Object.values(input.getFields());
-  const wanted = all.filter((field) => fields !== 'required' || isNonNullType(field.type));
+  const wanted = all.filter((field) => fields !== 'required' || isRequiredInputField(field));
   const some = fields === 'one' ? wanted.slice(0, 1) : wanted;
   const nulls = all.filter(
     (field) => !some.includes(field) && columnsOf(type)[field.name]?.isNullable,
   );
   return [
-    ...some.map((field) => `${field.name}: ${literalOf(type, field, n, idOf)}`),
-    ...(isExplicit ? nulls.map(({ name }) => `${name}: null`) : []),
+    ...some.map((field): FieldValue => [field, valueOf(type, field, n, idOf)]),
+    ...(isExplicit ? nulls.map((field): FieldValue => [field, null]) : []),
   ];
 }
+
+/** Returns the input of a mutation as a variable, with all of its fields. `n` differs in each row. */
+export const inputFor = (crud: Crud, n: number, idOf: IdOf): Record<string, unknown> =>
+  Object.fromEntries(
+    fieldsOf(crud, n, idOf, { fields: 'all' }).map(([{ name }, value]) => [name, value]),
+  );
+
+const toLiteral = ([{ name, type }, value]: FieldValue): string =>
+  `${name}: ${isEnumType(getNamedType(type)) ? String(value) : JSON.stringify(value)}`;
 
 let rows = 0;
 
@@ -149,7 +158,7 @@ export function argumentsFor(
   const { kind } = crud;
   const idArgument = `id: "${id}"`;
   if (kind === 'delete') return idArgument;
-  const input = fieldsOf(crud, n, idOf, wanted);
+  const input = fieldsOf(crud, n, idOf, wanted).map(toLiteral);
   if (kind === 'create') return `input: { ${input.join(', ')} }`;
   if (kind === 'createMany') return `input: [{ ${input.join(', ')} }]`;
   if (kind === 'update') return `${idArgument}, input: { ${input.join(', ')} }`;

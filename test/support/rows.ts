@@ -1,62 +1,93 @@
 import { ENUMS, TABLES } from '../../src/store/generated/tables.ts';
+import { listedValue, numbersOf, requireAllowed } from './values.ts';
 
-type Model = (typeof TABLES)[keyof typeof TABLES];
+type Table = (typeof TABLES)[keyof typeof TABLES];
 
 interface Column {
+  readonly field: string;
   readonly ownColumn: string;
   readonly type: string;
   readonly maxLength: number | null;
   readonly isNullable: boolean;
   readonly isReference: boolean;
   readonly isUnique: boolean;
+  readonly hasDefault: boolean;
+}
+
+interface Model {
+  readonly type: string;
+  readonly name: string;
+  /** The column with the id. */
+  readonly id: string;
+  readonly columns: readonly Column[];
 }
 
 /** The tables of the store, with their columns. */
-export const MODELS: readonly { name: string; id: string; columns: Column[] }[] = Object.values(
-  TABLES,
-).map((model: Model) => ({
-  name: model.name,
-  id:
-    Object.entries<Column>(model.columns).find(([field]) => field === model.id)?.[1].ownColumn ??
-    '',
-  columns: Object.values<Column>(model.columns),
-}));
+export const MODELS: readonly Model[] = Object.values(TABLES).map((table: Table): Model => {
+  const columns = Object.entries<Omit<Column, 'field'>>(table.columns).map(([field, column]) => ({
+    ...column,
+    field,
+  }));
+  const id = columns.find(({ field }) => field === table.id)?.ownColumn ?? '';
+  return { type: table.type, name: table.name, id, columns };
+});
 
-/** SQL for the value of a column in row `n`; each table that is referred to has this many rows. */
-function valueOf({ type, maxLength, isNullable, isReference, isUnique }: Column, parents: number) {
+const SQL_TYPES: Readonly<Record<string, string>> = {
+  Int: 'integer',
+  BigInt: 'bigint',
+  Boolean: 'boolean',
+  DateTime: 'timestamptz',
+  Date: 'date',
+  String: 'text',
+};
+
+/** SQL for the value of a column in row `n` of a model. */
+function valueOf(
+  { type: model }: Model,
+  { field, type, maxLength, isUnique }: Column,
+  rows: number,
+) {
+  const known = Object.entries(ENUMS).find(([name]) => name === type)?.[1];
+  if (listedValue(model, field, 0) !== undefined) {
+    const listed = Array.from({ length: rows + 1 }, (_, n) => listedValue(model, field, n));
+    const json = JSON.stringify(listed).replaceAll("'", "''");
+    return `(jsonb '${json}' ->> n)::${known?.type ?? SQL_TYPES[type]}`;
+  }
+  if (known) return `('{${known.values.join()}}'::${known.type}[])[n % ${known.values.length} + 1]`;
+  if (type === 'String') requireAllowed(model, field, 'Name 7919'.slice(0, maxLength ?? undefined));
+  const { least, count } = numbersOf(model, field);
   const values: Readonly<Record<string, string>> = {
-    Int: isUnique ? 'n' : 'n * 7919 % 5000',
-    BigInt: isReference ? `n % ${parents} + 1` : 'n',
+    Int: `${least} + ${isUnique ? 'n' : `n * 7919 % ${Math.min(count, 5000)}`}`,
+    BigInt: 'n',
     Boolean: 'n % 50 <> 0',
     DateTime: `timestamptz '2026-01-01' + n * interval '5 min'`,
     Date: `date '2026-01-01' + n % 5000`,
     String: `left('Name ' || (n * 7919 % 100000), ${maxLength})`,
   };
-  const known = Object.entries(ENUMS).find(([name]) => name === type)?.[1];
-  const value = known
-    ? `('{${known.values.join()}}'::${known.type}[])[n % ${known.values.length} + 1]`
-    : values[type];
+  const value = values[type];
   if (value === undefined) throw new Error(`Add a value of ${type} to test/support/rows.ts.`);
-  return isNullable && !isReference ? `case when n % 10 <> 0 then ${value} end` : value;
+  return value;
 }
 
 /**
- * Returns SQL that inserts rows into a table, with values derived from the model. References are to the first `parents`
- * rows of another table.
+ * Returns SQL that inserts rows into a table, with values derived from the model and the rules of the inputs. References
+ * are to the first `parents` rows of another table.
  */
-export function insertSql(model: (typeof MODELS)[number], rows: number, parents: number): string {
+export function insertSql(model: Model, rows: number, parents: number): string {
   const columns = model.columns.filter(
     ({ isReference, ownColumn }) => isReference || ownColumn !== model.id,
   );
+  const values = columns.map((column) => {
+    if (column.isReference) return `n % ${parents} + 1`;
+    const value = valueOf(model, column, rows);
+    return column.isNullable ? `case when n % 10 <> 0 then ${value} end` : value;
+  });
   return `insert into ${model.name} (${columns.map(({ ownColumn }) => ownColumn).join(', ')})
-    select ${columns.map((column) => valueOf(column, parents)).join(', ')} from generate_series(1, ${rows}) as n`;
+    select ${values.join(', ')} from generate_series(1, ${rows}) as n`;
 }
 
 /** Returns SQL that sets the references that are null in the rows of a table. */
-export const referSql = (
-  { name, id, columns }: (typeof MODELS)[number],
-  parents: number,
-): string[] =>
+export const referSql = ({ name, id, columns }: Model, parents: number): string[] =>
   columns
     .filter(({ isReference, isNullable }) => isReference && isNullable)
     .map(

@@ -11,7 +11,6 @@ import type { ChangeFeed } from '../changes/feed.ts';
 import type { CallContext } from '../context.ts';
 import { SEARCH_COST } from '../tables/conditions.ts';
 import type { Repository } from '../tables/repository.ts';
-import type { SortedTable } from '../tables/require-sort-indexes.ts';
 import { lowerFirst, toEnumName } from '../tables/words.ts';
 import type { Builder } from './builder-types.ts';
 import { rootPage } from './connections.ts';
@@ -247,9 +246,9 @@ export function defineChanges(builder: Builder, { filterOf }: ReturnType<typeof 
     },
     /**
      * Defines `Query.changes` and `Subscription.changed` once all types are defined. Returns the types with their
-     * tables.
+     * rows.
      */
-    defineChangesQuery: (): ReadonlyMap<string, SortedTable> => {
+    defineChangesQuery: (): ReadonlyMap<string, Repository> => {
       const known = types.map(({ type }) => type);
       const ChangedType = defineTypes(builder, types);
       defineQuery(builder, Change, ChangedType, types);

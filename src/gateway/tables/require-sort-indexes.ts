@@ -6,7 +6,7 @@ import type { ListSorts } from './sorts.ts';
 import type { Table } from './table.ts';
 
 /** A table with the sorts of its list. */
-export interface SortedTable extends Table<never> {
+interface SortedTable extends Table<never> {
   readonly sorts: ListSorts;
 }
 
