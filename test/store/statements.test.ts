@@ -14,7 +14,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { type Cost, COSTS } from '../../bench/statements.ts';
 import { petStore } from '../../src/store/index.ts';
-import { argumentsFor, CRUD } from '../support/crud.ts';
+import { argumentsFor, CRUD, nextRow } from '../support/crud.ts';
 import { namesWithoutOperation } from '../support/every-operation.ts';
 import { useGateway, gateway } from '../support/gateway.ts';
 import { insertSql, MODELS, referSql } from '../support/rows.ts';
@@ -79,7 +79,7 @@ function countedMutation({ name }: GraphQLField<unknown, unknown>): Counted | un
   if (!crud) return undefined;
   const isDelete = crud.kind === 'delete';
   const id = isDelete ? '31' : '1';
-  const args = argumentsFor(crud, 1000, () => '1', { id, fields: 'all' });
+  const args = argumentsFor(crud, 1000 + nextRow(), () => '1', { id, fields: 'all' });
   // A row that others refer to is not deleted, which takes the same statement.
   const errors = isDelete ? '' : ' ... on Error { message }';
   const request = `mutation { ${name}(${args}) { __typename${errors} } }`;

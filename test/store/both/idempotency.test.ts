@@ -171,7 +171,7 @@ async function withRows(write: (typeof WRITES)[number]): Promise<Write> {
   const another =
     kind === 'delete'
       ? argumentsFor(crud, n, idOf, { id: other, fields })
-      : argumentsFor(crud, next, idOf, { id, fields });
+      : argumentsFor(crud, next, await makeReferences(gateway, crud), { id, fields });
   return { ...write, input, same: [padded], others: [another] };
 }
 
