@@ -1,16 +1,17 @@
 import { randomUUID } from 'node:crypto';
 
-import sql from 'sql-template-tag';
+import sql, { raw } from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
 import { MIGRATIONS } from '../../../src/store/migrations.ts';
-import { CUSTOM } from '../../support/crud.ts';
+import { CRUD, type Crud, CUSTOM, inputFor, nextRow } from '../../support/crud.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { insertRows, mutate } from '../../support/make.ts';
 import { countConnections, runSql } from '../../support/postgres.ts';
 import { rounds } from '../../support/rounds.ts';
+import { insertSql, MODELS } from '../../support/rows.ts';
 
 const ROUNDS = rounds(20, 300);
 const ORDERS = 20_000;
@@ -32,25 +33,36 @@ const someOf = (ids: readonly string[]): string[] =>
 
 let lastOrder = 0;
 const nextOrder = (): string => String((lastOrder = (lastOrder % ORDERS) + 1));
+let lastDeleted = PETS.length;
+const nextDeleted = (): string => String((lastDeleted += 1));
 
 const name = 'Rex';
+const IDS: Readonly<Record<string, readonly string[]>> = { Category: CATEGORIES, Pet: PETS };
+const idsOf = (type: string): readonly string[] => IDS[type] ?? PETS;
+
+/** Returns random input of a mutation. It omits what has a default: a pet that is not available can't be ordered. */
+function inputOf(crud: Crud): object {
+  const columns = MODELS.find(({ type }) => type === crud.type)?.columns ?? [];
+  const hasDefault = (input: string) =>
+    columns.some((column) => column.field === input && column.hasDefault);
+  const input = inputFor(crud, nextRow(), (type) => anyOf(idsOf(type)));
+  return Object.fromEntries(Object.entries(input).filter(([field]) => !hasDefault(field)));
+}
+
+/** Returns random arguments of a mutation that `fieldsOf` defines. */
+function argumentsOf(crud: Crud): object {
+  const { kind, type } = crud;
+  const ids = idsOf(type);
+  if (kind === 'delete') return { id: type in IDS ? anyOf(ids) : nextDeleted() };
+  if (kind === 'create') return { input: inputOf(crud) };
+  if (kind === 'createMany') return { input: someOf(CATEGORIES).map(() => inputOf(crud)) };
+  if (kind === 'update') return { id: anyOf(ids), input: inputOf(crud) };
+  return { input: someOf(ids).map((id) => ({ id, ...inputOf(crud) })) };
+}
+
 /** Returns random arguments of each mutation, for the same few rows. All pets have orders, so none is ever deleted. */
 const ARGUMENTS: Readonly<Record<string, () => object>> = {
-  createCategory: () => ({ input: { name } }),
-  updateCategory: () => ({ id: anyOf(CATEGORIES), input: { name: randomUUID() } }),
-  deleteCategory: () => ({ id: anyOf(CATEGORIES) }),
-  createPet: () => ({ input: { name, categoryId: anyOf(CATEGORIES), quantity: 1 } }),
-  createPets: () => ({
-    input: someOf(CATEGORIES).map((categoryId) => ({ name, categoryId, quantity: 1 })),
-  }),
-  updatePet: () => ({
-    id: anyOf(PETS),
-    input: { name: randomUUID(), categoryId: anyOf(CATEGORIES) },
-  }),
-  updatePets: () => ({
-    input: someOf(PETS).map((id) => ({ id, name: randomUUID(), categoryId: anyOf(CATEGORIES) })),
-  }),
-  deletePet: () => ({ id: anyOf(PETS) }),
+  ...Object.fromEntries(CRUD.map((crud) => [crud.name, () => argumentsOf(crud)])),
   updateInventory: () => ({ petId: anyOf(PETS), input: { quantity: 1_000_000 } }),
   updateInventories: () => ({
     input: someOf(PETS).map((petId) => ({ petId, quantity: 1_000_000 })),
@@ -102,6 +114,11 @@ describe('concurrent mutations of the same dozen pets and their categories, stoc
     await db.write(
       sql`insert into orders (pet_id, quantity) select 1 + number % 12, 1 from generate_series(1, ${ORDERS}::integer) as number`,
     );
+    for (const model of MODELS) {
+      const { type } = model;
+      if (type in IDS || !CRUD.some((crud) => crud.type === type)) continue;
+      await db.write(sql`${raw(insertSql(model, ORDERS, PETS.length))}`);
+    }
   });
   afterAll(() => drop());
 
