@@ -114,6 +114,11 @@ describe('a changelog entry', () => {
     expect(allowedBy('- **Compatible** `REST`: the limit is larger.')).toEqual(['REST']);
   });
 
+  it('may name a change that another entry names, too', () => {
+    const entry = '- **Compatible** `REST`: the limit is larger.';
+    expect(allowedBy(`${entry}\n${entry}`)).toEqual(['REST']);
+  });
+
   it.each([
     ['it gives no reason', '- **Breaking** `Pet.name`:'],
     ['it breaks without notice', '- **Breaking, without notice** `Pet.name`: it is gone.'],

@@ -8,9 +8,11 @@ export const unreleasedOf = (changelog: string): string =>
 
 const PERMIT = /^- \*\*(?:Breaking|Compatible)\*\* (`[^`]+`(?:, `[^`]+`)*): \S/;
 
-/** The names of the changes that the entries under `Unreleased` allow. */
-export const allowedIn = (changelog: string): string[] =>
-  entriesOf(unreleasedOf(changelog)).flatMap((entry) => {
+/** The names of the changes that the entries under `Unreleased` allow, each once. */
+export const allowedIn = (changelog: string): string[] => {
+  const allowed = entriesOf(unreleasedOf(changelog)).flatMap((entry) => {
     const [, names = ''] = PERMIT.exec(entry) ?? [];
     return Array.from(names.matchAll(/`([^`]+)`/g), ([, name = '']) => name);
   });
+  return [...new Set(allowed)];
+};
