@@ -132,7 +132,7 @@ describe('an invalid variable', () => {
     ],
     ['lacks a field', PET, { pet: { name: 'a' } }, 'pet.categoryId'],
     ['has a field of the wrong type', PET, { pet: { ...pet, name: 7 } }, 'pet.name'],
-    ['has an unknown field', PET, { pet: { ...pet, size: 3 } }, 'pet'],
+    ['has an unknown field', PET, { pet: { ...pet, unknown: 3 } }, 'pet'],
     [
       "has an enum value in REST's spelling",
       PET,
