@@ -33,7 +33,7 @@ export const nullsLast = (key: string, isNullable: boolean): string =>
 export interface Sort<Value> {
   /** The sort key as SQL, identical to the expression in the indexes. */
   readonly sql: (column: string, isNullable: boolean) => string;
-  /** The text of the value that null is sorted as. If omitted, the key of a nullable column is from `nullsLast`. */
+  /** Null is sorted like the value with this text. If omitted, the key of a nullable column is from `nullsLast`. */
   readonly nullAs?: string;
   /** Returns the text of a value in a cursor. `asText` is SQL for the same text, or for null if a value has no text. */
   textOf(value: Value): string;

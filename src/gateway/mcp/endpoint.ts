@@ -72,7 +72,7 @@ function createCall(
   };
 }
 
-/** Creates the protocol's side of one request: the caller's tools, and the calls of them. */
+/** Creates the MCP server of one request: it lists the caller's tools and runs them. */
 function createServer(
   { title, tools }: McpOptions,
   { caller }: FastifyRequest,

@@ -11,7 +11,7 @@ interface Resource {
 }
 
 /**
- * Tells clients where to get a token (RFC 9728): in a document, to which every challenge of `app` leads. Only the operator
+ * Serves the document that says where to get a token (RFC 9728), and adds its URL to every challenge. Only the operator
  * knows under which URL clients reach /mcp, so this requires AUTH_AUDIENCE to be that URL, as RFC 8707 has it.
  */
 export function describeResource(

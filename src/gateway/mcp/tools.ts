@@ -44,7 +44,7 @@ const KEY_RULE =
   'Choose a new UUID for each write that is wanted. If the call fails or its result is lost, call again with the same ' +
   'key and the same other arguments: the write is not done twice.';
 
-// Model providers accept no longer names.
+// Model providers reject longer names.
 const NAME = /^.{1,64}$/;
 const NAMED = 'A tool must have a name of at most 64 characters, and a description before it.';
 

@@ -39,7 +39,7 @@ const PROTECTION = {
   ...withPolicy({}),
   // For browsers that do not support frame-ancestors.
   frameguard: { action: 'deny' as const },
-  // Whether the gateway is only reachable by TLS is known to the proxy in front of it.
+  // Only the proxy in front knows whether all traffic uses TLS.
   hsts: false,
 };
 

@@ -26,7 +26,7 @@ const POSITION = {
   description:
     'The `Store-Position` from the response to a mutation. With this header, the returned data ' +
     'is at least as recent as that mutation.',
-  example: '0000000005475de0',
+  example: '000644a1f3c2d5e0',
   schema: { type: 'string', pattern: '^[0-9a-f]{16}$' },
 };
 

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { type ErrorCodes, withGatewayErrors } from '../contract/error-codes.ts';
-import { GatewayError, Unauthenticated } from '../contract/gateway-error.ts';
+import { Forbidden, GatewayError, Unauthenticated } from '../contract/gateway-error.ts';
 import type { RestOperation, Store } from '../store.ts';
 import { lifecycleHeaders } from './rest-operation.ts';
 import { resourcesOf } from './schemas.ts';
@@ -28,7 +28,7 @@ const TAG_HEADERS: Headers = {
 /** The headers of errors by status, in addition to those of every response. */
 const ERROR_HEADERS: Readonly<Record<number, Headers>> = {
   401: new Unauthenticated().headers,
-  403: new Unauthenticated().headers,
+  403: new Forbidden('read').headers,
   503: new GatewayError('SERVICE_UNAVAILABLE').headers,
 };
 

@@ -23,7 +23,7 @@ export const IDEMPOTENCY_KEY =
 
 // Each mutation has its own transaction. Mutations that write long strings cost more.
 const WRITE_COST = { weight: '100' };
-// A field of Query with a resolver of its own is expected to need a statement. The estimate adds those of the others.
+// A field of Query with a resolver of its own probably runs a statement. The estimate adds the statements of all others.
 const STATEMENT_COST = { weight: '100' };
 const LOOKUPS: (FieldSql['kind'] | undefined)[] = ['row', 'list'];
 

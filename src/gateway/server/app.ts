@@ -83,7 +83,7 @@ function createFastify(config: Config, log: Log, turns: Turns, rejectData: Rejec
   const { requestTimeoutMs, responseTimeoutMs, connectTimeoutMs, statementTimeoutMs, limits } =
     config;
   const http = {
-    // Of this and Fastify's own option, only this one also limits the time for the headers.
+    // Unlike Fastify's own option, this one also limits the time for the headers.
     requestTimeout: requestTimeoutMs,
     // How often node:http checks requestTimeout; every 30 seconds by default.
     connectionsCheckingInterval: Math.min(requestTimeoutMs, TIMEOUT_CHECK_MS),
@@ -138,7 +138,7 @@ async function compressResponses(app: FastifyInstance): Promise<void> {
 }
 
 /**
- * Keeps the connection of a request open whose body was rejected. Fastify would close it, and a proxy that still sends
+ * Keeps the connection open after a request's body was rejected. Fastify would close it, and a proxy that still sends
  * the body would report an error of its own. The rest of the body is discarded, for at most REQUEST_TIMEOUT_MS.
  */
 function keepOpen({ headers, raw }: FastifyRequest, reply: FastifyReply): void {
@@ -167,8 +167,8 @@ function handleOtherEvents(app: FastifyInstance, config: Config, rejectData: Rej
 }
 
 /**
- * Creates the HTTP server: Fastify with its plugins and the gateway's routes. What a request passes through stands here
- * in order.
+ * Creates the HTTP server: Fastify with its plugins and the gateway's routes. Hooks are added in the order in which
+ * they run.
  */
 export async function createApp({ config, log, metrics, shutdown, routes }: AppOptions) {
   const turns = createTurns();
@@ -179,7 +179,7 @@ export async function createApp({ config, log, metrics, shutdown, routes }: AppO
   app.addConstraintStrategy(forBrowsers);
   const findPath = collectPaths(app);
 
-  // Only POST /graphql has a body. Other requests are rejected without reading theirs.
+  // Only POST /graphql and POST /mcp take a body. Other requests are rejected without reading theirs.
   app.removeAllContentTypeParsers();
   await acceptWebSockets(app, turns, config);
   beginRequests(app, { turns, shutdown, log, metrics, findPath });

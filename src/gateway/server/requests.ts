@@ -47,7 +47,7 @@ function canDecode(path: string): boolean {
 
 /**
  * Returns the URL that Fastify routes: without the origin in an absolute form (RFC 9112 §3.2.2), and with a path that it
- * can decode, so that a malformed escape in an unknown path is not found, and one in a parameter is an invalid parameter.
+ * can decode, so that a malformed escape is 404 in an unknown path, and an invalid parameter elsewhere.
  */
 export function toRoutedUrl({ url = '/' }: IncomingMessage): string {
   const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '');
@@ -180,7 +180,7 @@ export function beginRequests(
         'X-Content-Type-Options': 'nosniff',
         ...request.routeOptions.config.headers,
       });
-      // Of a WebSocket, each operation counts as a request.
+      // On a WebSocket, each operation counts as a request.
       if (!request.ws) watch(request, reply);
       runFor(requestLog, done);
     });

@@ -52,7 +52,7 @@ export function requireWebSocket({ headers, routeOptions }: FastifyRequest, conf
       `WebSockets require the subprotocol ${GRAPHQL_TRANSPORT_WS_PROTOCOL}.`,
     );
   }
-  // ws takes the first protocol of a list, and would itself reject a malformed one, with text/html.
+  // ws would take the first protocol of a list, and reject a malformed list with text/html.
   headers['sec-websocket-protocol'] = GRAPHQL_TRANSPORT_WS_PROTOCOL;
 }
 

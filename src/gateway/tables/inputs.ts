@@ -70,7 +70,7 @@ export interface Constraint {
   readonly fields: readonly Field[];
   /** Whether the values must be unique. Otherwise, they must refer to a row. */
   readonly isUnique: boolean;
-  /** The error about the value of the field; if there are several fields, it is about none of their values. */
+  /** The error about the field's value. For several fields, it quotes no value. */
   readonly error: ErrorAbout<unknown>;
 }
 

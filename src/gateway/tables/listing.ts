@@ -57,7 +57,7 @@ export interface Listing<Row> {
   /** The fields to sort by; null sorts only by id. */
   readonly keys: Readonly<Record<string, SortKey | null>>;
   readonly defaultField: string;
-  /** Returns a text that tells a row from another one at the same position, for lists whose cursors contain it. */
+  /** Returns a text that differs for another row at the same position, for lists whose cursors contain it. */
   readonly stampOf?: (row: Row) => string;
   /** @throws InvalidId, InvalidInput */
   readonly read: (filter: object) => Filter;

@@ -2,13 +2,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import type { DataSource } from './loaders.ts';
 
-/**
- * The header of a response that later reads may be older than. Clients send it back with these reads, which then find
- * the current rows.
- */
+/** A header of responses. Reads that send it back are at least as recent as the response. */
 export const POSITION_HEADER = 'Store-Position';
 
-/** Returns a position, whose value only clients compare: as strings, to keep the latest one. */
+/** Returns a position. Clients compare positions as strings, to keep the latest; the gateway only checks for one. */
 export const currentPosition = (): string =>
   // Gateways of 3.1 compare it with positions in the write-ahead log, in bytes. Microseconds since 1970 are more, so
   // those gateways read from the primary too.

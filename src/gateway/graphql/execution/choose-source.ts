@@ -18,8 +18,8 @@ const isUnavailable = ({ data, errors }: ExecutionResult): boolean =>
   errors.every(({ originalError }) => toGatewayError(originalError).code === 'SERVICE_UNAVAILABLE');
 
 /**
- * Chooses the source that a query reads. Mutations and queries of the change log use the current rows; their responses
- * have a position, with which later reads are not older.
+ * Chooses the source that a query reads. Mutations and queries of the change log use the current rows; reads that
+ * send back the position of their response see at least these.
  */
 export const chooseSource =
   (sourceFor: SourceFor): Step =>

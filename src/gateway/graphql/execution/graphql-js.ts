@@ -73,8 +73,8 @@ function findVariableErrors(
 }
 
 /**
- * Returns the error for an invalid argument of a field or directive, with the node's location. graphql-js rejects only
- * variables that are null, because it has checked the other values before.
+ * Returns the error for an invalid argument of a field or directive, with the node's location. By now, only a
+ * variable that is null can be invalid: everything else has been validated.
  */
 function toArgumentError(
   error: unknown,

@@ -46,7 +46,7 @@ const unsupported = (): never => {
   throw new Unsupported();
 };
 
-/** A selected field, with the type and the row that have it. The first of its nodes contains the arguments. */
+/** A selected field, with its parent type and the row it belongs to. The first of its nodes contains the arguments. */
 interface Selected {
   readonly type: GraphQLObjectType;
   readonly row: Aliased | undefined;

@@ -37,7 +37,7 @@ export interface Row extends Stored {
   readonly json: JsonObject;
 }
 
-/** The only row of a SELECT that the schema gives. */
+/** The single row of a SELECT that is defined with the field. */
 export interface Aggregate extends Aliased {
   readonly kind: 'aggregate';
   /** Returns the SELECT. Takes coerced variables. @throws the error of an argument, GraphQLError */
@@ -45,7 +45,7 @@ export interface Aggregate extends Aliased {
   readonly json: JsonObject;
 }
 
-/** The row whose id is in a column of the row around it: its object, or a single value of it. */
+/** The row that the row around it refers to, as an object or as one of its values. */
 export interface Related extends Stored {
   readonly kind: 'related';
   readonly id: string;
@@ -54,17 +54,19 @@ export interface Related extends Stored {
   readonly missing: string;
 }
 
-/** A page of a list, what is known about the page, and the number of all rows; or only that number. */
+/** A list: its items, pageInfo and totalCount, as far as they are selected. */
 export interface List extends Stored {
   readonly kind: 'list';
-  /** The condition that rows belong to the row around the list; undefined for a list of all rows. */
+  /** The condition that selects the children of the row around the list; undefined for a list of all rows. */
   readonly ofParent: string | undefined;
   /** Takes coerced variables. @throws InvalidInput, InvalidId, InvalidCursor, GraphQLError */
   readonly toWindow: (variables: Variables) => Window;
   readonly json: JsonObject | ListValue;
-  /** Whether the page is read, whether its rows are numbered for `pageInfo`, and whether all rows are counted. */
+  /** Whether the page is read. If not, only the number of all rows is selected. */
   readonly reads: boolean;
+  /** Whether the page's rows are numbered, and one more is read, for `pageInfo`. */
   readonly isNumbered: boolean;
+  /** Whether all rows are counted. */
   readonly counts: boolean;
 }
 

@@ -25,7 +25,7 @@ interface Page {
   readonly where: (conditions: readonly Sql[]) => string;
 }
 
-/** What a node is written with, and the row and page that it is part of. */
+/** The arguments, and the row and page that contain a node. */
 interface Scope {
   readonly args: Arguments;
   /** The text of each piece of the arguments, with the names of its parameters. */
