@@ -77,8 +77,8 @@ function createPlugin(options: GraphqlOptions): Plugin<RequestContext> {
       limitResponse(limits),
       reportDeprecations,
       traceOperations,
-      limitTime(responseTimeoutMs),
       ...(sourceFor ? [chooseSource(sourceFor)] : []),
+      limitTime(responseTimeoutMs),
       compileQueries(source),
       // The last step, because compileQueries passes queries with invalid arguments on to it.
       rejectInvalidInput(config),

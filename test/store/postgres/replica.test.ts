@@ -141,6 +141,20 @@ describe('a mutation', () => {
     },
   );
 
+  it('returns a position even if it took too long, because the caller has to check what was written', async () => {
+    const hasty = await startOn({
+      DATABASE_REPLICA_URL: `${through(balancer, database.url)}?${SEARCH_PATH}`,
+      RESPONSE_TIMEOUT_MS: '100',
+    });
+    const release = await holdLock(database.url, `select from pets where id = ${petId} for update`);
+    const { position, code } = await send(hasty, RENAME());
+    await release();
+    expect(code).toBe('OUTCOME_UNKNOWN');
+    expect(position).toMatch(/^[\da-f]{16}$/);
+    expect(hasty.loggedErrors.splice(0)).toHaveLength(1);
+    await hasty.close();
+  });
+
   it('returns no position without a replica, and neither does a query', async () => {
     expect((await send(gateway, PET())).position).toBeNull();
     const single = await startOn({});

@@ -17,6 +17,10 @@ const isUnavailable = ({ data, errors }: ExecutionResult): boolean =>
   Object.values(data ?? {}).every((value) => value === null) &&
   errors.every(({ originalError }) => toGatewayError(originalError).code === 'SERVICE_UNAVAILABLE');
 
+/** Whether a mutation took too long, so that it may still write. */
+const isUnknown = ({ data, errors: [error] = [] }: ExecutionResult): boolean =>
+  !data && toGatewayError(error?.originalError).code === 'OUTCOME_UNKNOWN';
+
 /**
  * Chooses the source that a query reads. Mutations and queries of the change log use the current rows; reads that
  * send back the position of their response see at least these.
@@ -31,8 +35,8 @@ export const chooseSource =
       return next(call);
     }
     return mapResult(next(call), (result) => {
-      // Without a primary, reads with a position would fail. After a timeout, the response has already been sent.
-      if (result.data && !isUnavailable(result) && !res.headersSent) {
+      // Without a primary, reads with a position would fail.
+      if ((result.data && !isUnavailable(result)) || isUnknown(result)) {
         res.setHeader(POSITION_HEADER, currentPosition());
       }
       return result;

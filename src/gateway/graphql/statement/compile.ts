@@ -54,7 +54,7 @@ import { writeTree } from './write-tree.ts';
  * the page's size, the list has another page. E'\x01' marks a value that can't be sent: here, an author that does not exist.
  *
  * Rows, lists and aggregates have arguments. The values in ids, filters and cursors become parameters; page sizes and
- * orders become text. Up to eight requests of a tick that differ only in parameters share a statement: `$1` contains all
+ * sorting become text. Up to eight requests of a tick that differ only in parameters share a statement: `$1` contains all
  * of their ids, and `"#request".v1` is the id of one request. No column or table of a store has a name with `#`.
  *
  * graphql-js executes a query:
