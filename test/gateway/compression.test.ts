@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+
 import { getIntrospectionQuery } from 'graphql';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -59,6 +62,22 @@ describe('a response of more than a kilobyte', () => {
       expect(head.headers.get(name)).toBe(got.headers.get(name));
     }
     expect(await head.text()).toBe('');
+  });
+});
+
+describe('a client that leaves while it reads a streamed list', () => {
+  it('is no error in the log', async () => {
+    const pet = await makePet(gateway, { stock: 1 });
+    await gateway.db.write(sql`
+      insert into orders (pet_id, quantity) select ${pet}, 1 from generate_series(1, 50000)`);
+    const client = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    const lines = 'Host: localhost\r\nAccept-Encoding: gzip\r\nX-Request-Id: left\r\n';
+    client.write(`GET /store/orders HTTP/1.1\r\n${lines}\r\n`);
+    await once(client, 'data');
+    client.destroy();
+    const ended = expect.objectContaining({ requestId: 'left', status: 'aborted' });
+    await expect.poll(() => gateway.loggedLines).toContainEqual(ended);
+    expect(gateway.loggedErrors).toEqual([]);
   });
 });
 

@@ -12,7 +12,7 @@ import type { z } from 'zod';
 import { requireScope } from '../auth/caller.ts';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../context.ts';
-import { GatewayError, InputError, InvalidInput } from '../contract/gateway-error.ts';
+import { codeOf, GatewayError, InputError, InvalidInput } from '../contract/gateway-error.ts';
 import { parse } from '../contract/parse.ts';
 import { isUnchanged, JSON_CONTENT_TYPE } from '../http/request.ts';
 import type { RestOperation, RestResult, Store } from '../store.ts';
@@ -84,7 +84,10 @@ async function* readParts(
   try {
     yield* parts;
   } catch (error) {
-    log.error({ err: error, requestId: id }, 'A response was aborted.');
+    // @fastify/compress throws this code when the client has left.
+    if (codeOf(error) !== 'ERR_STREAM_PREMATURE_CLOSE') {
+      log.error({ err: error, requestId: id }, 'A response was aborted.');
+    }
     raw.destroy();
   }
 }

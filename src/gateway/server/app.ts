@@ -13,7 +13,7 @@ import Fastify, {
 } from 'fastify';
 
 import type { Config } from '../config/config.ts';
-import { GatewayError, MethodNotAllowed } from '../contract/gateway-error.ts';
+import { codeOf, GatewayError, MethodNotAllowed } from '../contract/gateway-error.ts';
 import { writeGraphqlError } from '../graphql/endpoint.ts';
 import { addToVary } from '../http/request.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -202,6 +202,8 @@ export async function createApp({ config, log, metrics, shutdown, routes }: AppO
   await compressResponses(app);
 
   app.setErrorHandler((thrown, request, reply) => {
+    // The client left before the first byte of a stream. Its request counts as aborted.
+    if (codeOf(thrown) === 'ERR_STREAM_PREMATURE_CLOSE' && reply.raw.destroyed) return undefined;
     keepOpen(request, reply);
     if (!isGraphql(request.url) || request.ws) return sendError(thrown, request, reply, log);
     return writeGraphqlError(toResponseError(thrown, request), request, reply, log);
