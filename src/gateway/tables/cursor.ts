@@ -78,8 +78,10 @@ export function decodeCursor<Row>(
     if (!key) return { position: sql`(${id}::bigint)` };
     const { sort, sqlType } = key.kind;
     const value = text === null && hasNulls(key) ? raw('null') : sql`${sort.text.parse(text)}`;
-    // In a subquery, the value is converted once, not for each row that is compared with it.
-    const sorted = sql`(select ${raw(sort.toKey ?? '')}(${value}${raw(`::${sqlType}`)}))`;
+    // A parameter of an enum's own type is not converted for each row, unlike a text that is cast to it.
+    const typed = sql`${value}${raw(`::${sqlType.replace(/^text::/, '')}`)}`;
+    // In a subquery, the key is computed once, not for each row. PostgreSQL plans better for a value that it knows.
+    const sorted = sort.toKey === undefined ? typed : sql`(select ${raw(sort.toKey)}(${typed}))`;
     const position = sql`(${hasNulls(key) ? sql`array[${sorted}]` : sorted}, ${id}::bigint)`;
     return { position, stamp: stamp ?? undefined };
   } catch {
