@@ -1,17 +1,15 @@
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { join, resolve } from 'node:path';
 
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import { createPglite, migratePglite, openPglite } from '../../src/gateway/database/pglite.ts';
+import type { Store } from '../../src/gateway/index.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
-import { bookshop } from './bookshop/index.ts';
 
 /** Names that the gateway's statements could use, for columns and tables of the bookshop. */
-const NAMES = vi.hoisted(() => ({
+const NAMES = {
   books: 'parent',
   authors: 'lines',
   title: 'total',
@@ -19,35 +17,33 @@ const NAMES = vi.hoisted(() => ({
   day: 'index',
   summary: 'number',
   copies: 'line_id',
-}));
+};
 
-const rename = vi.hoisted(
-  () => (text: string) =>
-    Object.entries(NAMES).reduce(
-      (result, [from, to]) => result.replaceAll(new RegExp(`(?<=["'.])${from}(?=["'.])`, 'g'), to),
-      text,
-    ),
-);
-
-vi.mock('./bookshop/generated/tables.ts', async (load) => {
-  const { TABLES, ...others }: { TABLES: object } = await load();
-  const renamed: unknown = JSON.parse(JSON.stringify(TABLES), (key, value: unknown) =>
-    ['name', 'column', 'ownColumn'].includes(key) && typeof value === 'string'
-      ? JSON.parse(rename(JSON.stringify(value)))
-      : value,
+const rename = (text: string): string =>
+  Object.entries(NAMES).reduce(
+    (result, [from, to]) => result.replaceAll(new RegExp(`(?<=["'.])${from}(?=["'.])`, 'g'), to),
+    text,
   );
-  return { ...others, TABLES: renamed };
-});
+
+/** Writes a copy of the bookshop with these names, in which a path to the gateway is the same. */
+function copyBookshop(): string {
+  const copy = mkdtempSync('test/gateway/names-');
+  cpSync('test/gateway/bookshop', copy, { recursive: true });
+  const tables = join(copy, 'generated', 'tables.ts');
+  const named = /(?<="(?:name|column|ownColumn)": )"[^"]*"/g;
+  writeFileSync(tables, readFileSync(tables, 'utf8').replaceAll(named, rename));
+  const [last = ''] = readdirSync(join(copy, 'migrations')).toSorted().toReversed();
+  const migration = join(copy, 'migrations', last, 'migration.sql');
+  writeFileSync(migration, rename(readFileSync(migration, 'utf8')));
+  return copy;
+}
 
 let folder: string;
 let gateway: Gateway;
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'names-'));
-  cpSync(bookshop.migrations, folder, { recursive: true });
-  const [last = ''] = readdirSync(folder).toSorted().toReversed();
-  const file = join(folder, last, 'migration.sql');
-  writeFileSync(file, rename(readFileSync(file, 'utf8')));
-  const migrations = pathToFileURL(`${folder}/`);
+  folder = copyBookshop();
+  const { bookshop }: { bookshop: Store } = await import(resolve(folder, 'index.ts'));
+  const { migrations } = bookshop;
   const open: Parameters<typeof startGateway>[1] = async (_config, log) => {
     const pglite = await createPglite({});
     await migratePglite(migrations, pglite, log);

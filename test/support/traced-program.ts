@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { cp, readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
@@ -78,7 +78,10 @@ interface TracedProgram {
 /** Bundles the source, with a call in each function that adds its file to `tracedFiles`, and imports it. */
 export async function importTraced(): Promise<TracedProgram> {
   globalThis.tracedFiles = new Set();
-  const outfile = join('node_modules', '.cache', 'traced.js');
+  const folder = join('node_modules', '.cache');
+  // As in build.js.
+  await cp('src/gateway/pages/browser', join(folder, 'browser'), { recursive: true });
+  const outfile = join(folder, 'traced.js');
   await build({
     stdin: {
       contents: `

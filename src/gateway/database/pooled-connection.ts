@@ -1,8 +1,13 @@
 import { Socket } from 'node:net';
 
+import pLimit from 'p-limit';
 import type { Client, ClientBase } from 'pg';
 
-import { onlyRow } from './session.ts';
+import type { Config } from '../config/config.ts';
+import { addWait } from '../telemetry/request-log.ts';
+import { PoolExhausted } from './database-errors.ts';
+import type { TransactionRunner } from './driver.ts';
+import { onlyRow, type RunOptions } from './session.ts';
 
 // A prepared statement takes 50 to 100 KiB in its connection's server process, and a long statement up to 150 times its
 // length. pg does not deallocate any while the connection is open.
@@ -64,4 +69,30 @@ export class PooledConnection {
   get isFull(): boolean {
     return this.#prepared >= MAX_PREPARED || this.#length >= MAX_PREPARED_LENGTH;
   }
+}
+
+// Writes wait for each other's locks. Without a part of the pool for reads, reads would wait for the locks, too.
+const PART_FOR_READS = 0.2;
+
+/** Returns a runner in which writes leave connections of the pool for reads. They reject with PoolExhausted after a long wait. */
+export function limitWrites(runner: TransactionRunner, config: Config): TransactionRunner {
+  const limit = pLimit(Math.ceil(config.poolSize * (1 - PART_FOR_READS)));
+  const inTurn = <Result>(write: () => Promise<Result>): Promise<Result> => {
+    const start = performance.now();
+    return limit(() => {
+      const waitedMs = performance.now() - start;
+      if (waitedMs > config.connectTimeoutMs) {
+        throw new PoolExhausted(config, new Error('Other writes took too long.'));
+      }
+      addWait('poolMs', start);
+      return write();
+    });
+  };
+  return {
+    run: <Row>(text: string, values: unknown[], options: RunOptions) => {
+      const run = () => runner.run<Row>(text, values, options);
+      return options.writes ? inTurn(run) : run();
+    },
+    transaction: (work) => inTurn(() => runner.transaction(work)),
+  };
 }

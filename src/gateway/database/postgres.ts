@@ -12,10 +12,10 @@ import {
   READINESS_SQL,
   type Replica,
 } from './driver.ts';
-import { limitWrites } from './limit-writes.ts';
 import { migrate, MigrationError, requireMigrated, type RunSql } from './migrations.ts';
 import { createNotifications, type Notifications } from './notifications.ts';
 import { watchOutages } from './outage.ts';
+import { limitWrites } from './pooled-connection.ts';
 import { PostgresServer, READ } from './postgres-server.ts';
 import { createProbe } from './probe.ts';
 import { openReplica } from './replica.ts';
