@@ -77,17 +77,21 @@ const PART_FOR_READS = 0.2;
 /** Returns a runner in which writes leave connections of the pool for reads. They reject with PoolExhausted after a long wait. */
 export function limitWrites(runner: TransactionRunner, config: Config): TransactionRunner {
   const limit = pLimit(Math.ceil(config.poolSize * (1 - PART_FOR_READS)));
-  const inTurn = <Result>(write: () => Promise<Result>): Promise<Result> => {
-    const start = performance.now();
-    return limit(() => {
-      const waitedMs = performance.now() - start;
-      if (waitedMs > config.connectTimeoutMs) {
-        throw new PoolExhausted(config, new Error('Other writes took too long.'));
-      }
-      addWait('poolMs', start);
-      return write();
+  const inTurn = <Result>(write: () => Promise<Result>): Promise<Result> =>
+    new Promise((resolve, reject) => {
+      const start = performance.now();
+      let isLate = false;
+      const timer = setTimeout(() => {
+        isLate = true;
+        reject(new PoolExhausted(config, new Error('Other writes took too long.')));
+      }, config.connectTimeoutMs);
+      void limit(async () => {
+        if (isLate) return;
+        clearTimeout(timer);
+        addWait('poolMs', start);
+        await write().then(resolve, reject);
+      });
     });
-  };
   return {
     run: <Row>(text: string, values: unknown[], options: RunOptions) => {
       const run = () => runner.run<Row>(text, values, options);
