@@ -75,7 +75,7 @@ export class PooledConnection {
 const PART_FOR_READS = 0.2;
 
 /** Returns a runner in which writes leave connections of the pool for reads. They reject with PoolExhausted after a long wait. */
-export function limitWrites(runner: TransactionRunner, config: Config): TransactionRunner {
+export function limitWrites(runner: TransactionRunner, config: Config) {
   const limit = pLimit(Math.ceil(config.poolSize * (1 - PART_FOR_READS)));
   const inTurn = <Result>(write: () => Promise<Result>): Promise<Result> =>
     new Promise((resolve, reject) => {
@@ -97,6 +97,9 @@ export function limitWrites(runner: TransactionRunner, config: Config): Transact
       const run = () => runner.run<Row>(text, values, options);
       return options.writes ? inTurn(run) : run();
     },
-    transaction: (work) => inTurn(() => runner.transaction(work)),
+    transaction: <Result>(work: Parameters<typeof runner.transaction<Result>>[0]) =>
+      inTurn(() => runner.transaction(work)),
+    /** How many writes wait. */
+    waiting: (): number => limit.pendingCount,
   };
 }

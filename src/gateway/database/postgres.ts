@@ -54,11 +54,15 @@ function openPrimary(url: string, config: Config, log: Log): Primary {
   const outages = watchOutages(`database server ${probe.name}`, ping, log);
   const onLoss = (): void => void outages.check();
   const server = new PostgresServer(url, config, log, { onLoss, onPrimary });
+  const runner = limitWrites(server, config);
   return {
-    runner: limitWrites(server, config),
+    runner,
     description: `PostgreSQL at ${server.name}${new URL(url).pathname}`,
     connect: () => server.connect(),
-    poolUse: () => server.poolUse(),
+    poolUse: () => {
+      const { waiting, ...use } = server.poolUse();
+      return { ...use, waiting: waiting + runner.waiting() };
+    },
     ping: () =>
       ping().catch((error: unknown) => {
         void outages.check();

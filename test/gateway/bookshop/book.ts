@@ -86,7 +86,7 @@ const Book = builder.prismaObject('Book', {
     releasedOn: t.expose('releasedOn', { type: 'Date', nullable: true }),
     summary: t.exposeString('summary', { nullable: true }),
     copies: t.exposeInt('copies'),
-    stock: t.exposeInt('copies', {
+    count: t.exposeInt('copies', {
       description: 'The number of copies, in a unit.',
       args: {
         unit: t.arg.string({
@@ -142,7 +142,7 @@ builder.queryFields((t) => ({
       from books where author_id = ${parseId(authorId, 'authorId')}`,
     ),
   }),
-  stocked: t.field({
+  plentiful: t.field({
     description: 'The books with enough copies.',
     args: { least: t.arg.float({ required: true, description: 'At least so many copies.' }) },
     ...aggregate(

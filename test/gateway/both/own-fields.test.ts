@@ -118,7 +118,7 @@ describeOnDatabases((database) => {
     });
 
     it('gets numbers of any type, whichever earlier requests passed to the same query', async () => {
-      const query = 'query ($least: Float!) { stocked(least: $least) { books } }';
+      const query = 'query ($least: Float!) { plentiful(least: $least) { books } }';
       for (const [least, count] of [
         [-1, 2],
         [1, 1],
@@ -127,7 +127,7 @@ describeOnDatabases((database) => {
         [3e9, 0],
         [2.5, 0],
       ]) {
-        expect(await gateway.data(query, { least })).toEqual({ stocked: { books: count } });
+        expect(await gateway.data(query, { least })).toEqual({ plentiful: { books: count } });
       }
     });
 
@@ -163,9 +163,9 @@ describeOnDatabases((database) => {
   it('what a plugin adds to a field runs however often the query is executed', async () => {
     const masked = { book: { maskedIsbn: '*********1111' } };
     await expectData('{ book(id: "1") { maskedIsbn } }', masked);
-    const query = 'query ($unit: String) { book(id: "1") { stock(unit: $unit) } }';
+    const query = 'query ($unit: String) { book(id: "1") { count(unit: $unit) } }';
     for (let time = 0; time <= TIMES_UNTIL_COMPILED; time += 1) {
-      expect(await gateway.data(query, { unit: 'copy' })).toEqual({ book: { stock: 2 } });
+      expect(await gateway.data(query, { unit: 'copy' })).toEqual({ book: { count: 2 } });
     }
     const { errors } = await gateway.graphql(query, { unit: 'box' });
     expect(errors?.[0]?.message).toBe('unit: must be copy.');
