@@ -388,10 +388,13 @@ describe('a query that is executed repeatedly', () => {
       'nothing',
       '{ category(id: 1) { ... on Node { ... on Category { pets(first: 1) { totalCount } } } } }',
     ],
-    ['a field without arguments', '{ category(id: 1) { ... on Node { ... on Pet { name } id } } }'],
+    [
+      'a field without arguments',
+      '{ categories { nodes { ... on Node { ... on Pet { name } id } } } }',
+    ],
     [
       'an excluded field',
-      '{ category(id: 1) { id ... on Node { ... on Pet @skip(if: true) { category { pets(first: 1) { totalCount } } } } } }',
+      '{ categories { nodes { id ... on Node { ... on Pet @skip(if: true) { category { pets(first: 1) { totalCount } } } } } } }',
     ],
   ])(
     'is one statement if fragments on types that do not occur contain %s',
