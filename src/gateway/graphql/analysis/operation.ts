@@ -4,7 +4,9 @@ import {
   type FragmentDefinitionNode,
   getOperationAST,
   type GraphQLField,
+  Kind,
   type OperationDefinitionNode,
+  type SelectionNode,
 } from 'graphql';
 
 import { fragmentsOf } from './document-size.ts';
@@ -70,4 +72,16 @@ export function operationOf(
   const operation = { document, node, fragments: fragmentsOf(document), name };
   operationsOf.set(document, operations.set(key, operation));
   return operation;
+}
+
+/** Creates the function that returns the selections inside a node. It returns those of each fragment only once. */
+export function createSelectionsIn({ fragments }: Operation) {
+  const spread = new Set<string>();
+  return (node: SelectionNode): readonly SelectionNode[] => {
+    if (node.kind !== Kind.FRAGMENT_SPREAD) return node.selectionSet?.selections ?? [];
+    const name = node.name.value;
+    const fragment = spread.has(name) ? undefined : fragments.get(name);
+    spread.add(name);
+    return fragment?.selectionSet.selections ?? [];
+  };
 }

@@ -12,7 +12,6 @@ import {
   Kind,
   OperationTypeNode,
   type SelectionNode,
-  type SelectionSetNode,
   typeFromAST,
 } from 'graphql';
 
@@ -20,7 +19,7 @@ import type { Config } from '../../config/config.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
 import { perObject } from '../../tables/per-object.ts';
 import type { Variables } from '../analysis/field-cost.ts';
-import type { Operation } from '../analysis/operation.ts';
+import { createSelectionsIn, type Operation } from '../analysis/operation.ts';
 import { usageOf } from '../analysis/usage.ts';
 import { MAX_VALIDATION_ERRORS } from '../analysis/validation.ts';
 import { pathToNull, withExpected, withMissingField } from '../analysis/value-errors.ts';
@@ -102,41 +101,31 @@ function findArgumentErrors(
 ): GraphQLError[] {
   const { fields } = usageOf(schema, operation);
   const errors: GraphQLError[] = [];
-  const spread = new Set<string>();
+  const selectionsIn = createSelectionsIn(operation);
 
-  /**
-   * Checks a node, and returns the selections inside it; undefined if it has none, is excluded, or spreads a fragment
-   * that was checked before.
-   */
-  const checkNode = (node: SelectionNode): SelectionSetNode | undefined => {
-    if (!shouldIncludeNode(variables, node)) return undefined;
-    if (node.kind === Kind.FRAGMENT_SPREAD) {
-      const name = node.name.value;
-      if (spread.has(name)) return undefined;
-      spread.add(name);
-      return operation.fragments.get(name)?.selectionSet;
-    }
+  /** Checks a node, and returns the selections inside it; none if it is excluded. */
+  const checkNode = (node: SelectionNode): readonly SelectionNode[] => {
+    if (!shouldIncludeNode(variables, node)) return [];
     const field = node.kind === Kind.FIELD ? fields.get(node) : undefined;
     if (field && node.kind === Kind.FIELD) {
       const args = getArgumentValues(field, node, variables);
       field.extensions.checkArguments?.(args);
     }
-    return node.selectionSet;
+    return selectionsIn(node);
   };
 
-  const walk = ({ selections }: SelectionSetNode): void => {
+  const walk = (selections: readonly SelectionNode[]): void => {
     for (const node of selections) {
       if (errors.length >= MAX_VALIDATION_ERRORS) return;
       try {
-        const inner = checkNode(node);
-        if (inner) walk(inner);
+        walk(checkNode(node));
       } catch (error) {
         errors.push(toArgumentError(error, node, operation, variables));
       }
     }
   };
 
-  walk(operation.node.selectionSet);
+  walk(operation.node.selectionSet.selections);
   return errors;
 }
 

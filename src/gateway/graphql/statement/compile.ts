@@ -64,7 +64,7 @@ import { writeTree } from './write-tree.ts';
  *   if an argument is invalid                                  compile-queries.ts
  *   with a field that has no SQL, or that a plugin wraps       readTree
  *   with too many fields                                       readTree
- *   with arguments in a fragment on a type that does not occur  readTree
+ *   with arguments in a fragment on an absent type             readTree
  *   with too many relations                                    compileTree
  *   without lists, on PGlite or behind PgBouncer               compileTree
  *   with too long a statement                                  createPrepare
