@@ -16,27 +16,23 @@ const SWAGGER_UI = existsSync(BUILT)
   ? BUILT
   : join(dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui')), 'static');
 
-const SWAGGER_UI_FILES = ['swagger-ui-bundle.js', 'swagger-ui.css'];
-
 /** Returns the media type of a script or style by its file name. */
-export const typeOf = (name: string): string =>
+export const mediaTypeOf = (name: string): string =>
   name.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8';
 
 /** Returns the scripts and styles of the pages and of Swagger UI: the path of each, and the function that reads it. */
 export const listFiles = () =>
-  [
-    ...readdirSync(OWN).map((name) => ({ path: `/assets/${name}`, file: join(OWN, name) })),
-    ...SWAGGER_UI_FILES.map((name) => ({
-      path: `/assets/swagger-ui/${name}`,
-      file: join(SWAGGER_UI, name),
-    })),
-  ].map(({ path, file }) => {
-    const read = async (): Promise<Asset> => ({
-      type: typeOf(file),
-      content: await readFile(file),
-    });
-    return [path, read] as const;
-  });
+  Object.entries({ '/assets/': OWN, '/assets/swagger-ui/': SWAGGER_UI }).flatMap(([path, folder]) =>
+    readdirSync(folder)
+      .filter((name) => /\.(?:css|js)$/.test(name))
+      .map((name) => {
+        const read = async (): Promise<Asset> => ({
+          type: mediaTypeOf(name),
+          content: await readFile(join(folder, name)),
+        });
+        return [path + name, read] as const;
+      }),
+  );
 
 /** Reads GraphiQL's example operations, in the order of their file names. */
 export async function readExamples(folder: URL): Promise<string[]> {

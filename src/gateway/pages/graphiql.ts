@@ -1,7 +1,7 @@
 import escapeHtml from 'escape-html';
 
 import type { Asset } from './assets.ts';
-import { readExamples, typeOf } from './files.ts';
+import { mediaTypeOf, readExamples } from './files.ts';
 import { graphiqlUrl } from './graphiql-link.ts';
 import { renderHeader, renderHtml, renderTokenField, type Site } from './page.ts';
 
@@ -78,7 +78,7 @@ export const graphiqlFiles = Object.entries(FILES).map(([name, part]) => {
   const read = async (): Promise<Asset> => {
     // Imported on the first request, because the module is 9 MB.
     const { [part]: content } = await import('@graphql-yoga/render-graphiql/graphiql');
-    return { type: typeOf(name), content };
+    return { type: mediaTypeOf(name), content };
   };
   return [name, read] as const;
 });
