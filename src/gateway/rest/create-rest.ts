@@ -12,9 +12,9 @@ import type { z } from 'zod';
 import { requireScope } from '../auth/caller.ts';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../context.ts';
-import { codeOf, GatewayError, InputError, InvalidInput } from '../contract/gateway-error.ts';
+import { GatewayError, InputError, InvalidInput } from '../contract/gateway-error.ts';
 import { parse } from '../contract/parse.ts';
-import { isUnchanged, JSON_CONTENT_TYPE } from '../http/request.ts';
+import { isClientGone, isUnchanged, JSON_CONTENT_TYPE } from '../http/request.ts';
 import type { RestOperation, RestResult, Store } from '../store.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { lifecycleHeaders, pathOf, urlOf } from './rest-operation.ts';
@@ -84,10 +84,7 @@ async function* readParts(
   try {
     yield* parts;
   } catch (error) {
-    // @fastify/compress throws this code when the client has left.
-    if (codeOf(error) !== 'ERR_STREAM_PREMATURE_CLOSE') {
-      log.error({ err: error, requestId: id }, 'A response was aborted.');
-    }
+    if (!isClientGone(error)) log.error({ err: error, requestId: id }, 'A response was aborted.');
     raw.destroy();
   }
 }

@@ -13,9 +13,9 @@ import Fastify, {
 } from 'fastify';
 
 import type { Config } from '../config/config.ts';
-import { codeOf, GatewayError, MethodNotAllowed } from '../contract/gateway-error.ts';
+import { GatewayError, MethodNotAllowed } from '../contract/gateway-error.ts';
 import { writeGraphqlError } from '../graphql/endpoint.ts';
-import { addToVary } from '../http/request.ts';
+import { addToVary, isClientGone } from '../http/request.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import {
@@ -203,7 +203,7 @@ export async function createApp({ config, log, metrics, shutdown, routes }: AppO
 
   app.setErrorHandler((thrown, request, reply) => {
     // The client left before the first byte of a stream. Its request counts as aborted.
-    if (codeOf(thrown) === 'ERR_STREAM_PREMATURE_CLOSE' && reply.raw.destroyed) return undefined;
+    if (isClientGone(thrown) && reply.raw.destroyed) return undefined;
     keepOpen(request, reply);
     if (!isGraphql(request.url) || request.ws) return sendError(thrown, request, reply, log);
     return writeGraphqlError(toResponseError(thrown, request), request, reply, log);
