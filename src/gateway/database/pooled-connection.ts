@@ -74,7 +74,10 @@ export class PooledConnection {
 // Writes wait for each other's locks. Without a part of the pool for reads, reads would wait for the locks, too.
 const PART_FOR_READS = 0.2;
 
-/** Returns a runner in which writes leave connections of the pool for reads. They reject with PoolExhausted after a long wait. */
+/**
+ * Returns a runner in which writes leave connections of the pool for reads, and the number of writes that wait. A write
+ * rejects with PoolExhausted if it waits longer than for a connection.
+ */
 export function limitWrites(runner: TransactionRunner, config: Config) {
   const limit = pLimit(Math.ceil(config.poolSize * (1 - PART_FOR_READS)));
   const inTurn = <Result>(write: () => Promise<Result>): Promise<Result> =>
@@ -92,14 +95,12 @@ export function limitWrites(runner: TransactionRunner, config: Config) {
         await write().then(resolve, reject);
       });
     });
-  return {
+  const limited: TransactionRunner = {
     run: <Row>(text: string, values: unknown[], options: RunOptions) => {
       const run = () => runner.run<Row>(text, values, options);
       return options.writes ? inTurn(run) : run();
     },
-    transaction: <Result>(work: Parameters<typeof runner.transaction<Result>>[0]) =>
-      inTurn(() => runner.transaction(work)),
-    /** How many writes wait. */
-    waiting: (): number => limit.pendingCount,
+    transaction: (work) => inTurn(() => runner.transaction(work)),
   };
+  return { runner: limited, countWaiting: (): number => limit.pendingCount };
 }

@@ -54,14 +54,14 @@ function openPrimary(url: string, config: Config, log: Log): Primary {
   const outages = watchOutages(`database server ${probe.name}`, ping, log);
   const onLoss = (): void => void outages.check();
   const server = new PostgresServer(url, config, log, { onLoss, onPrimary });
-  const runner = limitWrites(server, config);
+  const { runner, countWaiting } = limitWrites(server, config);
   return {
     runner,
     description: `PostgreSQL at ${server.name}${new URL(url).pathname}`,
     connect: () => server.connect(),
     poolUse: () => {
       const { waiting, ...use } = server.poolUse();
-      return { ...use, waiting: waiting + runner.waiting() };
+      return { ...use, waiting: waiting + countWaiting() };
     },
     ping: () =>
       ping().catch((error: unknown) => {
