@@ -486,7 +486,7 @@ const ERRORS: Fault[] = [
 
 const HTTP: Fault[] = [
   {
-    name: 'a client is told that a path does not exist if its method is unknown',
+    name: 'an unknown method gets 404 instead of 405',
     file: 'src/gateway/server/app.ts',
     text: "throw new MethodNotAllowed([...known.methods].join(', '));",
     replacement: "throw new GatewayError('NOT_FOUND');",
@@ -610,8 +610,8 @@ const TREE: Fault[] = [
   {
     name: 'an invalid argument is ignored from the third time on',
     file: 'src/gateway/graphql/statement/unread.ts',
-    text: 'return hasOne(node.selectionSet);',
-    replacement: 'return false && hasOne(node.selectionSet);',
+    text: 'return operation.node.selectionSet.selections.some(isUnread);',
+    replacement: 'return read.size < 0;',
     test: ['test/store/executor.test.ts', 'in a fragment on a type that does not occur'],
   },
   {

@@ -144,6 +144,8 @@ describe('a new document', () => {
 const ask = async (params: object, headers: Record<string, string> = {}): Promise<number> =>
   (await post(gateway, params, { headers })).status;
 
+const ofAnn = { subject: 'ann', scopes: new Set<string>() };
+
 describe('a new document that many callers send', () => {
   it('is accepted as a known document by all callers but the first, however long they wait', async () => {
     const documents = createDocuments({ documents: 'any', responseTimeoutMs: 1000 });
@@ -168,8 +170,6 @@ describe('a new document that many callers send', () => {
     expect(others).toEqual(others.map(() => parsed));
   });
 });
-
-const ofAnn = { subject: 'ann', scopes: new Set<string>() };
 
 describe('a cached document', () => {
   const short = '{ short: __typename }';

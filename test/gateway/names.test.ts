@@ -25,7 +25,7 @@ const rename = (text: string): string =>
     text,
   );
 
-/** Writes a copy of the bookshop with these names, in which a path to the gateway is the same. */
+/** Writes a copy of the bookshop with these names, next to it, so that the paths in its imports stay the same. */
 function copyBookshop(): string {
   const copy = mkdtempSync('test/gateway/names-');
   cpSync('test/gateway/bookshop', copy, { recursive: true });

@@ -23,7 +23,7 @@ function lengthOf(value: unknown, depth = 0): number {
  * @throws GatewayError with PAYLOAD_TOO_LARGE
  */
 export function requireShort(message: object): void {
-  const { params }: { params?: unknown } = { ...message };
+  const { params }: { params?: unknown } = Object(message);
   const { arguments: args }: { arguments?: unknown } = Object(params);
   const others = {
     ...message,
