@@ -53,10 +53,11 @@ const ROUNDS = [
   'test/operations/postgres/{broken-connections,outage}.test.ts',
 ];
 
-// Left out of `npm run test:quick`: tests that wait for timeouts or try generated operations.
+// Tests that wait for timeouts or try generated operations. They run in `npm run test:long`, not in `npm test`.
 const LENGTHY = [
   'test/gateway/{document-queue,metrics,slow-readers,stream-budget,streams,websockets}.test.ts',
   'test/store/{executor,filters,shared-orders,subscriptions}.test.ts',
+  'test/store/postgres/{gone-callers,notifications,stalled-connection}.test.ts',
 ];
 
 export default defineConfig({
@@ -69,6 +70,7 @@ export default defineConfig({
     projects: [
       project('main', {
         include: ['test/{store,gateway}/{*,both/*,postgres/*,pglite/*}.test.ts'],
+        exclude: LENGTHY,
         databases: ['PostgreSQL', 'PGlite'],
       }),
       project('quick', {
@@ -87,7 +89,7 @@ export default defineConfig({
         setups: [BUILD],
       }),
       project('long', {
-        include: ['test/long/**/*.test.ts', ...ROUNDS],
+        include: ['test/long/**/*.test.ts', ...LENGTHY, ...ROUNDS],
         databases: ['PostgreSQL', 'PGlite'],
         setups: [BUILD],
         timeout: 600_000,

@@ -33,10 +33,15 @@ function toAnswer(text: string): RawAnswer {
   };
 }
 
-const isWhole = ({ headers, body }: RawAnswer): boolean =>
-  headers.has('transfer-encoding')
-    ? body.endsWith('0\r\n\r\n')
-    : Number(headers.get('content-length') ?? NaN) === Buffer.byteLength(body);
+/** Whether a response is complete. Decodes only its head, because it is asked for each chunk of a large body. */
+function isWhole(bytes: Buffer): boolean {
+  const start = bytes.indexOf('\r\n\r\n') + 4;
+  if (start < 4) return false;
+  const { headers } = toAnswer(bytes.toString('latin1', 0, start));
+  return headers.has('transfer-encoding')
+    ? bytes.subarray(-5).equals(Buffer.from('0\r\n\r\n'))
+    : Number(headers.get('content-length') ?? NaN) === bytes.length - start;
+}
 
 /**
  * Sends bytes as they are and returns what comes back until the server closes the connection. By default, the client's
@@ -57,7 +62,7 @@ export function sendRaw(
     socket.setTimeout(MAX_WAIT_MS, () => socket.destroy());
     socket.on('data', (chunk: Buffer) => {
       chunks.push(chunk);
-      if (wait && isWhole(toAnswer(Buffer.concat(chunks).toString()))) socket.destroy();
+      if (wait && isWhole(Buffer.concat(chunks))) socket.destroy();
     });
     socket.on('error', () => {});
     socket.on('close', () => resolve(toAnswer(Buffer.concat(chunks).toString())));

@@ -13,7 +13,7 @@ import { countConnections, runSql } from '../../support/postgres.ts';
 import { rounds } from '../../support/rounds.ts';
 import { insertSql, MODELS } from '../../support/rows.ts';
 
-const ROUNDS = rounds(20, 300);
+const ROUNDS = rounds(5, 300);
 const ORDERS = 20_000;
 
 const PETS = Array.from({ length: 12 }, (_pet, index) => String(index + 1));
