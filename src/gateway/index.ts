@@ -5,12 +5,13 @@ export { errorOf, type GatewayError, InvalidInput } from './contract/gateway-err
 export {
   argumentsOf,
   Id,
+  MAX_LINES,
   MAX_LIST_SIZE,
   parseArguments,
   parseId,
   RowId,
 } from './contract/parse.ts';
-export { isInfinite, timeAsText } from './kinds/times.ts';
+export { timeAsText } from './kinds/times.ts';
 
 // REST routes.
 export { rowRoute } from './rest/row-route.ts';

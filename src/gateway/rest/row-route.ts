@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { Id } from '../contract/parse.ts';
+import { isInfinite } from '../kinds/times.ts';
 import type { Resource, RestLifecycle, RestOperation } from '../store.ts';
 import type { Repository } from '../tables/repository.ts';
 import type { Field } from '../tables/stored-table.ts';
@@ -30,11 +31,12 @@ function fieldsIn<Row extends object>(rows: Repository<Row>, example: object): F
   return Object.keys(example).flatMap((name) => fields.get(name) ?? []);
 }
 
-/** Writes a row as JSON, without null values. */
+/** Writes a row as JSON, without null values and infinite times. */
 function writeRow(fields: readonly Field[], row: object): string {
   const members = fields.flatMap((field) => {
     const value = valueIn(row, field.name);
-    return value === null ? [] : [`"${field.name}":${toJson(field, value)}`];
+    const isSent = value !== null && !(value instanceof Date && isInfinite(value));
+    return !isSent ? [] : [`"${field.name}":${toJson(field, value)}`];
   });
   return `{${members.join(',')}}`;
 }

@@ -27,7 +27,7 @@ import { useMutationsPlugin } from './mutations.ts';
 import { defineNodes } from './nodes.ts';
 import { requireOptions } from './require-options.ts';
 import { defineDeleted, defineLinesField, defineRowFields } from './row-fields.ts';
-import { replaceId } from './scalars.ts';
+import { replaceId, sendInfiniteAsNull } from './scalars.ts';
 import { CURSOR_BYTES, limitTexts, type Tables } from './text-sizes.ts';
 
 /** The datamodel that Pothos' generator wrote. */
@@ -234,6 +234,7 @@ export function createBuilder<Types extends StoreTypes>(options: BuilderOptions)
         }),
       );
       requireOptions(schema, Object.values(plugins).flat());
+      sendInfiniteAsNull(schema);
       limitTexts(schema, tables);
       requireListSizes(schema);
       return { schema, changedTypes, errorCodes };

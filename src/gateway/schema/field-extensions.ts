@@ -3,7 +3,7 @@ import type { Sql } from 'sql-template-tag';
 import type { ListSource } from '../tables/list-loaders.ts';
 import type { Table } from '../tables/table.ts';
 
-type Arguments = Readonly<Record<string, unknown>>;
+export type Arguments = Readonly<Record<string, unknown>>;
 
 /** The row whose id is in an argument of the field. */
 export interface RowByArgument {

@@ -5,9 +5,7 @@ import type { CallContext } from '../context.ts';
 import { parseId } from '../contract/parse.ts';
 import { onlyRow } from '../database/session.ts';
 import type { RowLoader } from '../tables/loaders.ts';
-import type { AggregateRow, FieldSql } from './field-extensions.ts';
-
-type Arguments = Readonly<Record<string, unknown>>;
+import type { AggregateRow, Arguments, FieldSql } from './field-extensions.ts';
 
 /** Resolves a field to the row whose id is given in an argument. */
 export function rowByArgument<Row>({ table, load }: RowLoader<Row>, argument: string) {

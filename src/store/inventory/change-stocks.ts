@@ -7,6 +7,7 @@ import {
   Id,
   isDuplicate,
   linesOf,
+  MAX_LINES,
   onlyRow,
   rowsOfLines,
   type Session,
@@ -51,7 +52,7 @@ interface Claim {
 const MAX_QUANTITY = 2_147_483_647n;
 
 /** Returns the error if a line cannot be written, or null if it can. */
-function errorOf(
+function findError(
   { petId, by = 0 }: StockLine,
   claim: Claim,
   line: number | null,
@@ -110,14 +111,14 @@ async function changeStocks(
     select "exists", available, "isFresh", quantity from claims order by index`);
   return lines.map((line, index) => {
     const claim = claims[index];
-    const error = claim && errorOf(line, claim, hasLines ? index : null);
+    const error = claim && findError(line, claim, hasLines ? index : null);
     if (error || !claim) throw error ?? new Error('A line has no result.');
     return { petId: line.petId, quantity: Number(claim.quantity) };
   });
 }
 
-// A retry finds the row that the other transaction created, so each row can cause only one failure.
-const MAX_ATTEMPTS = 3;
+// A retry finds the rows that the other transaction created, so each line can cause only one failure.
+const MAX_ATTEMPTS = MAX_LINES + 1;
 
 /** Retries a write if another transaction created one of its inventory rows in the meantime. */
 const retryDuplicates =

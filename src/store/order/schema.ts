@@ -1,6 +1,5 @@
-import { derivedValue, IDEMPOTENCY_KEY, isInfinite, relatedRow } from '../../gateway/index.ts';
+import { IDEMPOTENCY_KEY, relatedRow } from '../../gateway/index.ts';
 import { builder, deletedOf, fieldsOf, linesField, newInputOf, Node } from '../builder.ts';
-import type { Order as OrderRow } from '../generated/prisma/client.ts';
 import { InsufficientStock, StockLimitExceeded } from '../inventory/inventory.ts';
 import { InventoryItem } from '../inventory/schema.ts';
 import { PetNotAvailable, PetNotFound, pets } from '../pet/pets.ts';
@@ -28,15 +27,7 @@ const Order = builder.prismaObject('Order', {
       ...relatedRow(pets.required, 'petId', 'pet'),
     }),
     quantity: t.exposeInt('quantity'),
-    shipDate: t.field({
-      type: 'DateTime',
-      nullable: true,
-      description: 'When the order ships, or null if no ship date is set.',
-      ...derivedValue({
-        of: ({ shipDate }: OrderRow) => (shipDate && isInfinite(shipDate) ? null : shipDate),
-        sql: (order) => `${order}.ship_date`,
-      }),
-    }),
+    shipDate: t.expose('shipDate', { type: 'DateTime', nullable: true }),
     complete: t.exposeBoolean('complete'),
   }),
 });

@@ -15,13 +15,6 @@ import { StockQuantity } from '../values.ts';
 
 // `line` is the zero-based index of the entry in `input` that caused the error, or null if the mutation does not take a
 // list.
-export const PetNotFound = errorOf(
-  'PET_NOT_FOUND',
-  404,
-  'The pet does not exist.',
-  (id: bigint, line: number | null = null) => ({ message: `There is no pet ${id}.`, line }),
-);
-
 export const PetNotAvailable = errorOf(
   'PET_NOT_AVAILABLE',
   409,
@@ -127,7 +120,6 @@ export const pets = createRepository(petTable, {
     id: 'Order by id.',
     name: 'Order by name.',
   },
-  notFound: PetNotFound,
   errors: [PetNotAvailable],
   read: petsByIds,
   // Creates pets, and inventory rows for the pets with a quantity, in one statement.
@@ -149,6 +141,8 @@ export const pets = createRepository(petTable, {
       select * from pet order by id`);
   },
 });
+
+export const { notFound: PetNotFound } = pets;
 
 /** The relation from a row to its pet, for filter conditions. */
 export const ofPet = { table: pets, by: 'pet_id' } as const;

@@ -1,3 +1,4 @@
+import { raw } from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
 import { createPglite, migratePglite, openPglite } from '../../../src/gateway/database/pglite.ts';
@@ -81,6 +82,34 @@ describeOnDatabases((database) => {
       expect(await expectData(query, { authors: { nodes } })).toBe(1);
     });
   });
+
+  it.each(['infinity', '-infinity'])(
+    'a day that only SQL can store is null in every response: %s',
+    async (day) => {
+      await gateway.db.write(raw(`update books set released_on = '${day}' where id = 2`));
+      const book = { releasedOn: null };
+      await expectData('{ book(id: "2") { releasedOn } }', { book });
+      await expectData(
+        '{ book(id: "2") { releasedOn author { books { nodes { releasedOn } } } } }',
+        {
+          book: { ...book, author: { books: { nodes: [book, book] } } },
+        },
+      );
+      const { updateBook } = await gateway.data(
+        'mutation { updateBook(id: "2", input: { copies: 0 }) { ... on Book { releasedOn } } }',
+      );
+      expect(updateBook).toEqual(book);
+      const query =
+        '{ changes(last: 1) { nodes { ... on BookChange { before { releasedOn } after { releasedOn } } } } }';
+      // An open transaction of another test holds changes back.
+      await expect
+        .poll(async () => (await gateway.data(query)).changes.nodes)
+        .toEqual([{ before: book, after: book }]);
+      const response = await gateway.rest('/books/2');
+      expect([response.status, await response.json()]).toEqual([200, { id: 2, title: 'Two' }]);
+      await gateway.db.write(raw('update books set released_on = null where id = 2'));
+    },
+  );
 
   it('a unique value that two new rows have in common is rejected, without a line', async () => {
     const input = { title: 'Three', isbn: '3333333333333', copies: 1, authorId: '1' };
