@@ -56,7 +56,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-it('a store can have columns and tables with any names', async () => {
+it('a store can have columns and tables with names that the gateway also uses in its statements', async () => {
   const made = await gateway.data(`mutation {
     createAuthor(input: { name: "Ada" }) { __typename }
     createBooks(input: [

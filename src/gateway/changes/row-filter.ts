@@ -23,7 +23,10 @@ export function toMatcher(
       const recorded = row[column] ?? initial;
       const accepted = recorded != null && accepts(recorded, source);
       if (accepted === false) return false;
-      if (accepted !== true) waiting.push(accepted);
+      if (accepted === true) continue;
+      waiting.push(accepted);
+      // Nothing waits for it if a later condition is not met.
+      accepted.catch(() => {});
     }
     return waiting.length === 0 || Promise.all(waiting).then((all) => all.every(Boolean));
   };

@@ -55,7 +55,7 @@ const findTrue = (conditions: Record<string, boolean>): string[] =>
 function toConfig(variables: Variables) {
   const auth = toAuth(variables);
   const production = variables.NODE_ENV === 'production';
-  const isPublic = !production || !auth;
+  const isOpenByDefault = !production || !auth;
   return {
     host: variables.HOST,
     port: variables.PORT,
@@ -81,8 +81,8 @@ function toConfig(variables: Variables) {
     // resolve to this machine.
     checksHost: !auth && !variables.AUTH_NONE_ANYWHERE,
     // GraphiQL is useless if only trusted documents are allowed.
-    graphiql: variables.GRAPHIQL ?? (isPublic && variables.DOCUMENTS !== 'trusted'),
-    introspection: variables.INTROSPECTION ?? isPublic,
+    graphiql: variables.GRAPHIQL ?? (isOpenByDefault && variables.DOCUMENTS !== 'trusted'),
+    introspection: variables.INTROSPECTION ?? isOpenByDefault,
     stopDelayMs: variables.STOP_DELAY_MS,
     stopTimeoutMs: variables.STOP_TIMEOUT_MS,
     corsOrigins: variables.CORS_ORIGINS,

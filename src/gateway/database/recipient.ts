@@ -36,7 +36,7 @@ export class RecipientGone extends Unavailable {
  * Creates a function that shares work with the same key within a tick. `start` starts the work for its first recipient.
  * Each tick has a new Map, because a Map that keeps changing would hold deleted work in memory.
  */
-export function shareInTurn<Work>(): (
+export function shareInTick<Work>(): (
   key: unknown,
   recipient: Recipient,
   start: (recipients: Recipient) => Work,

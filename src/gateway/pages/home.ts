@@ -1,3 +1,5 @@
+import escapeHtml from 'escape-html';
+
 import type { Config } from '../config/config.ts';
 import type { Example } from '../store.ts';
 import type { Asset } from './assets.ts';
@@ -11,12 +13,14 @@ const origin = ({ port }: Config): string => `<span class="origin">http://localh
 
 function renderCurl({ store, config }: Site): string {
   const query = store.pages.example.query.replaceAll(/\s+/g, ' ');
+  // The shell reads `'\''` inside quotes as a quote.
+  const body = JSON.stringify({ query }).replaceAll("'", String.raw`'\''`);
   const token = config.auth && !config.auth.readIsOpen;
   return renderBlock(
     'The same with curl',
     `curl ${origin(config)}/graphql \\
   -H 'Content-Type: application/json' \\
-${token ? `  -H "Authorization: Bearer $TOKEN" \\\n` : ''}  -d '{"query": "${query}"}'`,
+${token ? `  -H "Authorization: Bearer $TOKEN" \\\n` : ''}  -d '${escapeHtml(body)}'`,
   );
 }
 

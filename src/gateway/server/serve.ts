@@ -8,6 +8,7 @@ import { openDatabase } from '../database/open-database.ts';
 import { readManifest } from '../graphql/manifest.ts';
 import type { Store } from '../store.ts';
 import { deleteOldKeys } from '../tables/idempotency.ts';
+import { requirePlainNames } from '../tables/require-plain-names.ts';
 import { requireSortIndexes } from '../tables/require-sort-indexes.ts';
 import type { Log } from '../telemetry/log.ts';
 import { fillSample } from './fill-sample.ts';
@@ -50,6 +51,7 @@ export async function openStore(store: Store, config: Config, log: Log): Promise
     readTools(config.mcpOperations, store.schema, config);
   }
   const db = await openDatabase(store.migrations, config, log);
+  await requirePlainNames(db, store.changedTypes);
   await requireRecorded(db, store.changedTypes);
   await requireSortIndexes(db, store.changedTypes.values());
   if (config.sampleStore && (await fillSample(db, store))) log.info('Filled the sample store.');

@@ -44,10 +44,12 @@ interface Write<Shape extends z.ZodRawShape, Result> {
 //   3. the rows of a table in the order of their ids, or all at once with SKIP LOCKED
 //   4. at the end, by foreign keys: KEY SHARE, which only the deletion of the row waits for
 //
-// Two things lock against this order. Neither can close a circle. A changed reference locks the row that it newly
-// refers to last: deleting that row reads the rows that refer to it with KEY SHARE, which an update does not block. So an
-// update must lock with NO KEY UPDATE, never with UPDATE. And a write of one statement may start from an old version of a
-// row, so a statement that locks several rows must not also update them if other writes take KEY SHARE on them (lines.ts).
+// There are two exceptions, and neither can close a circle:
+//
+//   - An update that sets a foreign key locks the row that it newly refers to last. The deletion of that row takes only
+//     KEY SHARE on the rows that refer to it, which NO KEY UPDATE does not block. So an update must never lock with UPDATE.
+//   - A write of one statement may start from an old version of a row. So a statement that locks several rows must not
+//     also update them if other writes take KEY SHARE on them (lines.ts).
 
 /**
  * Creates the function of a mutation, which validates the arguments and writes once per idempotency key. The function

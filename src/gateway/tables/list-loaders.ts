@@ -2,7 +2,7 @@ import DataLoader from 'dataloader';
 import type { LimitFunction } from 'p-limit';
 
 import type { Database } from '../database/database.ts';
-import { type Recipient, shareInTurn } from '../database/recipient.ts';
+import { type Recipient, shareInTick } from '../database/recipient.ts';
 import type { ListArguments, Listing, Parent } from './listing.ts';
 import { type DataSource, SHARED } from './loaders.ts';
 import { createReader, type Page } from './pages.ts';
@@ -47,7 +47,7 @@ function byParent<Args, Value>(
   name: string,
   read: (db: Database, ids: readonly bigint[], args: Args) => Promise<Map<bigint, Value>>,
 ): ListLoader<Args, Value> {
-  const sharedOf = perObject((_loaders: DataSource) => shareInTurn<Batch<Value>>());
+  const sharedOf = perObject((_loaders: DataSource) => shareInTick<Batch<Value>>());
   const createBatch = (source: DataSource, args: Args): Batch<Value> => {
     const limits = new Set<LimitFunction>();
     const loader = new DataLoader<bigint, Value>(async (ids) => {

@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 
 import { readConfig } from '../../../src/gateway/config/config.ts';
+import type { Store } from '../../../src/gateway/index.ts';
 import { openStore } from '../../../src/gateway/server/serve.ts';
 import { createLog } from '../../../src/gateway/telemetry/log.ts';
 import { createDatabaseOn, dropDatabaseOn } from '../../support/postgres.ts';
@@ -20,13 +21,17 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Opens the bookshop on a new database, with other SQL in place of some in its migration. */
-async function open(sql: string, by: string | RegExp = LINE): Promise<void> {
+async function open(
+  sql: string,
+  by: string | RegExp = LINE,
+  parts: Partial<Store> = {},
+): Promise<void> {
   await cp(bookshop.migrations, folder, { recursive: true });
   const file = join(folder, '20270102000000_bookshop/migration.sql');
   await writeFile(file, (await readFile(file, 'utf8')).replace(by, sql));
   const { server } = inject('emptyPostgres');
   const url = await createDatabaseOn(server);
-  const store = { ...bookshop, migrations: pathToFileURL(`${folder}/`) };
+  const store = { ...bookshop, ...parts, migrations: pathToFileURL(`${folder}/`) };
   try {
     const db = await openStore(store, readConfig({ DATABASE_URL: url }), createLog('error'));
     await db.close();
@@ -43,6 +48,25 @@ it.each(['', LINE.replace("'Book'", "'Author'")])(
     );
   },
 );
+
+it.each(['order', 'shelfMark'])(
+  'a store does not start if the name of a column would need quotes in SQL: %s',
+  async (column) => {
+    const [type, books] = [...bookshop.changedTypes].find(([name]) => name === 'Book') ?? [];
+    if (!type || !books) throw new Error('There are no books.');
+    const renamed = { ...books, columns: { ...books.columns, copies: column } };
+    const changedTypes = new Map([...bookshop.changedTypes, [type, renamed]]);
+    await expect(open(LINE, LINE, { changedTypes })).rejects.toThrow(
+      `The name ${column} would need quotes in SQL.`,
+    );
+  },
+);
+
+it('the error of a migration names it even if the connection is lost', async () => {
+  await expect(open('SELECT pg_terminate_backend(pg_backend_pid());')).rejects.toThrow(
+    'Migration 20270102000000_bookshop failed',
+  );
+});
 
 it('a store starts if its migrations set up change recording for each type', async () => {
   await expect(open(LINE)).resolves.toBeUndefined();

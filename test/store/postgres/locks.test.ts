@@ -81,6 +81,23 @@ it('reads find a connection while twenty writes wait for a lock', async () => {
   expect(types.filter((type) => type === 'Order')).toHaveLength(5);
 });
 
+it('an update of several stocks succeeds even if its missing rows are created one after another meanwhile', async () => {
+  const pets = await Promise.all(Array.from({ length: 5 }, () => makePet(gateway, {})));
+  const ids = pets.toSorted((a, b) => Number(a) - Number(b));
+  const others: Client[] = [];
+  for (const id of ids) others.push(await begin(`insert into inventory_items values (${id}, 1)`));
+  const updated = mutate(gateway, 'updateInventories', {
+    input: ids.map((petId) => ({ petId, quantity: 7 })),
+  });
+  for (const other of others) {
+    await expect.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
+    await other.query('commit');
+    await other.end();
+  }
+  expect(await updated).toEqual({ __typename: 'UpdatedInventories' });
+  expect(await Promise.all(ids.map((id) => stockOf(gateway, id)))).toEqual(ids.map(() => 7));
+});
+
 const CART = 'placeOrders(input: [{ petId: "H", quantity: 1 }, { petId: "L", quantity: 1 }])';
 const STOCKS = 'adjustInventories(input: [{ petId: "H", by: 1 }, { petId: "L", by: 1 }])';
 

@@ -1,5 +1,6 @@
-import { type ExecutionResult, OperationTypeNode } from 'graphql';
+import { type ExecutionResult, GraphQLError, OperationTypeNode } from 'graphql';
 
+import { GatewayError } from '../../contract/gateway-error.ts';
 import { isServerFault } from '../../database/database-errors.ts';
 import { RecipientGone } from '../../database/recipient.ts';
 import type { DataSource } from '../../tables/loaders.ts';
@@ -28,8 +29,9 @@ function prepare(compiled: CompiledQuery, call: Call): ReturnType<CompiledQuery>
   const coerced = coerceVariables(call);
   try {
     return coerced && compiled(coerced);
-  } catch {
-    // graphql-js finds the same error and reports its location.
+  } catch (error) {
+    if (!(error instanceof GatewayError || error instanceof GraphQLError)) throw error;
+    // An argument is invalid. graphql-js finds the same error and reports its location.
     return undefined;
   }
 }

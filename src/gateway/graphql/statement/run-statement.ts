@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader';
 
-import { type Recipient, shareInTurn } from '../../database/recipient.ts';
+import { type Recipient, shareInTick } from '../../database/recipient.ts';
 import { MAX_SHARED, SHARED, type DataSource } from '../../tables/loaders.ts';
 import type { PreparedStatement } from './compile.ts';
 import type { StatementText } from './write-statement.ts';
@@ -34,7 +34,7 @@ function jsonOf(row: Row | undefined): string {
  * trips between the gateway and PostgreSQL. Equal requests are sent only once.
  */
 export function createRunStatement({ db, observeBatch }: DataSource) {
-  const share = shareInTurn<DataLoader<Values, string, string>>();
+  const share = shareInTick<DataLoader<Values, string, string>>();
   // Each statement's longest time per request, which decays slowly.
   const msPerRequest = new WeakMap<StatementText, number>();
 
