@@ -9,7 +9,7 @@ interface FairQueueOptions {
   readonly concurrency: number;
   /** How many tasks may wait; unlimited by default. */
   readonly maxWaiting?: number;
-  /** How long a task may wait in the queue; without a limit by default, in effect: 24 days, the longest delay of a timer. */
+  /** How long a task may wait in the queue; by default 24 days, the longest delay of a timer. */
   readonly maxWaitMs?: number;
   /** How long the queue rests after a long task, as a multiple of the time the event loop was busy; 4 by default. */
   readonly restFactor?: number;
