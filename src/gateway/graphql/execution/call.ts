@@ -45,11 +45,3 @@ export type Step = (next: Execute) => Execute;
 /** Returns the function that runs these steps in order, and `run` last. */
 export const inOrder = (steps: readonly Step[], run: Execute): Execute =>
   steps.reduceRight((next, step) => step(next), run);
-
-/** Converts the result of an execution, synchronously if it is not a promise. */
-export function mapResult(
-  result: ExecutionResult | Promise<ExecutionResult>,
-  convert: (result: ExecutionResult) => ExecutionResult,
-): ExecutionResult | Promise<ExecutionResult> {
-  return result instanceof Promise ? result.then(convert) : convert(result);
-}

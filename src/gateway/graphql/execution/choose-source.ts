@@ -3,7 +3,8 @@ import { type ExecutionResult, OperationTypeNode } from 'graphql';
 import { toGatewayError } from '../../database/database-errors.ts';
 import { currentPosition, POSITION_HEADER, type SourceFor } from '../../tables/source-for.ts';
 import { usageOf } from '../analysis/usage.ts';
-import { type Call, mapResult, type Step } from './call.ts';
+import type { Call, Step } from './call.ts';
+import { mapResult } from './limit-cost.ts';
 
 /** Whether an operation needs the current rows: others may lack the latest changes, or the objects that they changed. */
 const needsCurrent = ({ schema, operation }: Call): boolean =>

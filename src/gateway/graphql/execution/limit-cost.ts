@@ -6,7 +6,7 @@ import type { Estimate } from '../analysis/field-cost.ts';
 import { toExecutionError } from '../client-errors.ts';
 import { isLargerThan, JsonText } from '../json-text.ts';
 import { MAX_RESULT_COST } from '../streams.ts';
-import { type Call, mapResult, type Step } from './call.ts';
+import type { Call, Step } from './call.ts';
 
 const { QUERY, SUBSCRIPTION } = OperationTypeNode;
 
@@ -56,6 +56,14 @@ export function rejectCostly(call: Call, limits: Limits): ExecutionResult | unde
   requestLog.isRejected = error !== undefined;
   requestLog.isAnonymous = caller.isAnonymous ?? false;
   return error && rejection(error, call, limits);
+}
+
+/** Converts the result of an execution, synchronously if it is not a promise. */
+export function mapResult(
+  result: ExecutionResult | Promise<ExecutionResult>,
+  convert: (result: ExecutionResult) => ExecutionResult,
+): ExecutionResult | Promise<ExecutionResult> {
+  return result instanceof Promise ? result.then(convert) : convert(result);
 }
 
 /**

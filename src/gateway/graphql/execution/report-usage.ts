@@ -1,6 +1,7 @@
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { usageOf } from '../analysis/usage.ts';
-import { type Call, mapResult, type Step } from './call.ts';
+import type { Call, Step } from './call.ts';
+import { mapResult } from './limit-cost.ts';
 
 /** Counts an operation's root fields and deprecated elements in the metrics. */
 export function countUsage({ schema, operation, context, estimate }: Call, metrics: Metrics): void {

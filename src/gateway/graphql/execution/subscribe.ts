@@ -8,8 +8,9 @@ import { GatewayError, toError } from '../../contract/gateway-error.ts';
 import { toExecutionError } from '../client-errors.ts';
 import { EVENT_ID } from '../event-stream.ts';
 import type { Streams } from '../streams.ts';
-import { type Call, type Execute, mapResult, type Subscribe } from './call.ts';
+import type { Call, Execute, Subscribe } from './call.ts';
 import { findInputErrors } from './graphql-js.ts';
+import { mapResult } from './limit-cost.ts';
 import { shareResults } from './share-results.ts';
 
 const NO_FIELD = 'The subscription selects no fields.';
