@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-const MAX_QUANTITY = 2_147_483_647;
+export const MAX_QUANTITY = 2_147_483_647;
 
 const Quantity = z
   .int('must be a whole number.')

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
+import etag from 'etag';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
 
@@ -23,9 +23,9 @@ export function serveAsset(build: () => Asset | Promise<Asset>) {
     const { type, content } = await build();
     // A string would be copied for each response, and the copy would stay in memory until a slow client has read it.
     const bytes = Buffer.from(content);
-    const digest = createHash('sha1').update(bytes).digest('base64url');
-    // The tag is weak, because the gzipped content has the same tag but different bytes (RFC 9110 §8.8.1).
-    return { type, bytes, zipped: await promisify(gzip)(bytes), tag: `W/"${digest}"` };
+    // Weak, because the gzipped content has the same tag but different bytes (RFC 9110 §8.8.1).
+    const tag = etag(bytes, { weak: true });
+    return { type, bytes, zipped: await promisify(gzip)(bytes), tag };
   };
   let prepared: ReturnType<typeof prepare> | undefined;
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {

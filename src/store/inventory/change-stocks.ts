@@ -14,7 +14,7 @@ import {
 } from '../../gateway/index.ts';
 import type { InventoryItem } from '../generated/prisma/client.ts';
 import { PetNotFound } from '../pet/pets.ts';
-import { StockQuantity } from '../values.ts';
+import { MAX_QUANTITY, StockQuantity } from '../values.ts';
 import {
   Adjustment,
   InsufficientStock,
@@ -48,8 +48,6 @@ interface Claim {
   /** The new stock, which may be out of range. */
   readonly quantity: bigint;
 }
-
-const MAX_QUANTITY = 2_147_483_647n;
 
 /** Returns the error if a line cannot be written, or null if it can. */
 function findError(
