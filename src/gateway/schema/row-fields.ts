@@ -3,6 +3,7 @@ import type { InputRef, OutputRef } from '@pothos/core';
 import type { CallContext } from '../context.ts';
 import type { ErrorType } from '../contract/gateway-error.ts';
 import { MAX_LINES, MAX_LIST_SIZE } from '../contract/parse.ts';
+import type { Database } from '../database/database.ts';
 import type { Deleted, Repository } from '../tables/repository.ts';
 import { upperFirst } from '../tables/words.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
@@ -43,9 +44,20 @@ const idArgument = (builder: Builder, { words }: Repository) =>
     id: t.id({ required: true, description: `The id of the ${words.idOf}.` }),
   })).id;
 
+const inputArgument = (builder: Builder, type: InputRef, rows: Repository, description: string) =>
+  builder.args((t) => ({
+    input: t.field({ type, required: true, description, extensions: textsOf(rows) }),
+  }));
+
 /** Creates the argument that all mutations share. */
 const keyArgument = (builder: Builder) =>
   builder.args((t) => ({ idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }) }));
+
+/** Creates the resolver of a mutation, which writes for its caller. */
+const resolveBy =
+  <Result>(write: (session: Database, args: object, caller?: string) => Result) =>
+  (_root: object, args: object, { source, caller }: CallContext): Result =>
+    write(source.db, args, caller.subject);
 
 /**
  * Returns the options of a query field that looks up a row by its id. In a bookshop, `t.field(fields.row)` is
@@ -102,8 +114,7 @@ const toDeleteField = (builder: Builder, rows: Repository) => {
     extensions: costOf(rows),
     errors: { types: [notFound, ...(inUse ? [inUse] : [])] },
     args: { id: idArgument(builder, rows), ...keyArgument(builder) },
-    resolve: (_root: object, args: object, { source, caller }: CallContext) =>
-      rows.delete(source.db, args, caller.subject),
+    resolve: resolveBy(rows.delete),
   };
 };
 
@@ -115,25 +126,16 @@ const toCreateField = <Row extends object>(
 ) => {
   requireInputs(rows);
   const { words } = rows;
-  const NewInput = newInputOf(rows);
   return {
     type,
     description: `Creates ${words.one}.`,
     extensions: costOf(rows),
     errors: { types: errorsOf(rows) },
     args: {
-      ...builder.args((t) => ({
-        input: t.field({
-          type: NewInput,
-          required: true,
-          description: `The new ${words.short}.`,
-          extensions: textsOf(rows),
-        }),
-      })),
+      ...inputArgument(builder, newInputOf(rows), rows, `The new ${words.short}.`),
       ...keyArgument(builder),
     },
-    resolve: (_root: object, args: object, { source, caller }: CallContext) =>
-      rows.create(source.db, args, caller.subject),
+    resolve: resolveBy(rows.create),
   };
 };
 
@@ -144,7 +146,6 @@ const toUpdateField = <Row extends object>(
   { updateInputOf }: ReturnType<typeof defineInputTypes>,
 ) => {
   const { words, notFound } = rows;
-  const UpdateInput = updateInputOf(rows);
   return {
     type,
     description: `Changes ${words.one}.`,
@@ -152,18 +153,10 @@ const toUpdateField = <Row extends object>(
     errors: { types: [notFound, ...errorsOf(rows)] },
     args: {
       id: idArgument(builder, rows),
-      ...builder.args((t) => ({
-        input: t.field({
-          type: UpdateInput,
-          required: true,
-          description: 'The changes.',
-          extensions: textsOf(rows),
-        }),
-      })),
+      ...inputArgument(builder, updateInputOf(rows), rows, 'The changes.'),
       ...keyArgument(builder),
     },
-    resolve: (_root: object, args: object, { source, caller }: CallContext) =>
-      rows.update(source.db, args, caller.subject),
+    resolve: resolveBy(rows.update),
   };
 };
 
@@ -245,17 +238,13 @@ function toLineFields<Row extends object>(
       ...toField('Created', named(`New${rows.type}`)),
       description: `Creates several ${words.all}: ${rule}`,
       errors: { types: addLine(errorsOf(rows)) },
-      resolve: async (_root: object, args: object, { source, caller }: CallContext) => ({
-        rows: await createMany(source.db, args, caller.subject),
-      }),
+      resolve: resolveBy(async (...parameters) => ({ rows: await createMany(...parameters) })),
     }),
     updateMany: () => ({
       ...toField('Updated', updateLineOf(rows)),
       description: `Changes several ${words.all}: ${rule}`,
       errors: { types: addLine([notFound, ...errorsOf(rows)]) },
-      resolve: async (_root: object, args: object, { source, caller }: CallContext) => ({
-        rows: await updateMany(source.db, args, caller.subject),
-      }),
+      resolve: resolveBy(async (...parameters) => ({ rows: await updateMany(...parameters) })),
     }),
   };
 }
