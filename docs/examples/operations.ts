@@ -35,10 +35,10 @@ export const PETS = graphql(`
 
 export type Pet = ResultOf<typeof PETS>['pets']['edges'][number]['node'];
 
-/** Orders one unit. Selects the pet, because its stock changes. */
+/** Places an order. Selects the pet, because its stock changes. */
 export const PLACE_ORDER = graphql(`
-  mutation PlaceOrder($petId: ID!, $idempotencyKey: String!) {
-    placeOrder(input: { petId: $petId, quantity: 1 }, idempotencyKey: $idempotencyKey) {
+  mutation PlaceOrder($petId: ID!, $quantity: Int!, $idempotencyKey: String!) {
+    placeOrder(input: { petId: $petId, quantity: $quantity }, idempotencyKey: $idempotencyKey) {
       __typename
       ... on Order {
         id

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname } from 'node:path';
 
-import type { Locator, Page } from 'playwright-core';
+import type { Locator, Page, Request } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { ROOT } from '../../src/store/root.ts';
@@ -24,6 +24,12 @@ async function serveExamples(): Promise<Server> {
   await new Promise<void>((resolve) => void site.listen(0, '127.0.0.1', resolve));
   return site;
 }
+
+// With or without the parameters of a GET request.
+const ENDPOINT = /\/graphql(?:\?|$)/;
+
+const isOrder = (request: Request): boolean =>
+  request.postDataJSON()?.query.startsWith('mutation') ?? false;
 
 async function expectText(locator: Locator, text: string): Promise<void> {
   await expect.poll(() => locator.textContent()).toMatch(text);
@@ -153,6 +159,23 @@ describeInChromium((chromium) => {
       await item().getByText('Order').click();
       await expectText(page.getByRole('status'), 'is not available');
       expect(await stockOf(gateway, petId)).toBe(3);
+    });
+
+    it('places one order if the user tries again after every response was lost', async () => {
+      await page.route(ENDPOINT, async (route) => {
+        if (!isOrder(route.request())) return route.continue();
+        await route.fetch();
+        return route.abort();
+      });
+      await item().getByText('Order').click();
+      await expectText(page.getByRole('status'), 'Please try again');
+      await page.unroute(ENDPOINT);
+      chromium.takeComplaints();
+      await item().getByText('Order').click();
+      await expectText(page.getByRole('status'), `You ordered ! ${client}.`);
+      expect(await stockOf(gateway, petId)).toBe(2);
+      await item().getByText('Order').click();
+      await expect.poll(() => stockOf(gateway, petId)).toBe(1);
     });
   });
 });

@@ -6,6 +6,7 @@ import possibleTypes from '../generated/possible-types.json';
 import { PAGE, toReload } from '../lists.ts';
 import { openWebSockets, resume } from '../live.ts';
 import { describeOrder, type Pet, PETS, PLACE_ORDER, STOCK_CHANGED } from '../operations.ts';
+import { forgetKey, keyFor } from '../retries.ts';
 import { createApolloClient } from './client.ts';
 import { createLiveLink, followChanges } from './live.ts';
 
@@ -39,9 +40,11 @@ function Shop() {
 function Item({ pet, onOrder }: { pet: Pet; onOrder: (message: string) => void }) {
   const [placeOrder, { loading }] = useMutation(PLACE_ORDER);
   const order = async () => {
-    // Each retry sends the same key, so that the order is placed once.
-    const variables = { petId: pet.id, idempotencyKey: crypto.randomUUID() };
+    const wanted = { petId: pet.id, quantity: 1 };
+    const variables = { ...wanted, idempotencyKey: keyFor(wanted) };
     const { data } = await placeOrder({ variables });
+    // Without an answer, the next click sends the same key, so that the order is placed once.
+    if (data?.placeOrder) forgetKey(wanted);
     onOrder(describeOrder(data?.placeOrder));
   };
   return (

@@ -13,6 +13,7 @@ import { commitLocalUpdate } from 'relay-runtime';
 
 import { PAGE, toReload } from '../lists.ts';
 import { openWebSockets, resume } from '../live.ts';
+import { forgetKey, keyFor } from '../retries.ts';
 import type { shopItem$key } from './__generated__/shopItem.graphql.ts';
 import type { shopOrderMutation } from './__generated__/shopOrderMutation.graphql.ts';
 import type { shopPets$key } from './__generated__/shopPets.graphql.ts';
@@ -58,10 +59,10 @@ const ITEM = graphql`
   }
 `;
 
-/** Orders one unit. Selects the pet, because its stock changes. */
+/** Places an order. Selects the pet, because its stock changes. */
 const PLACE_ORDER = graphql`
-  mutation shopOrderMutation($petId: ID!, $idempotencyKey: String!) {
-    placeOrder(input: { petId: $petId, quantity: 1 }, idempotencyKey: $idempotencyKey) {
+  mutation shopOrderMutation($petId: ID!, $quantity: Int!, $idempotencyKey: String!) {
+    placeOrder(input: { petId: $petId, quantity: $quantity }, idempotencyKey: $idempotencyKey) {
       __typename
       ... on Order {
         pet {
@@ -94,6 +95,8 @@ const STOCK_CHANGED = graphql`
   }
 `;
 
+const FAILED = 'The order failed. Please try again.';
+
 function Shop() {
   const [message, setMessage] = useState('');
   const query = useLazyLoadQuery<shopQuery>(QUERY, {});
@@ -124,19 +127,23 @@ function Shop() {
 function Item({ pet, onOrder }: { pet: shopItem$key; onOrder: (message: string) => void }) {
   const { id, name, availableQuantity } = useFragment(ITEM, pet);
   const [placeOrder, isOrdering] = useMutation<shopOrderMutation>(PLACE_ORDER);
-  const order = () =>
+  const order = () => {
+    const wanted = { petId: id, quantity: 1 };
     placeOrder({
-      // Each retry sends the same key, so that the order is placed once.
-      variables: { petId: id, idempotencyKey: crypto.randomUUID() },
+      variables: { ...wanted, idempotencyKey: keyFor(wanted) },
       updater: forgetAfterWrites,
-      onCompleted: ({ placeOrder: result }) =>
+      onCompleted: ({ placeOrder: result }) => {
+        // Without an answer, the next click sends the same key, so that the order is placed once.
+        if (result) forgetKey(wanted);
         onOrder(
-          result.__typename === 'Order' && result.pet
+          result?.__typename === 'Order' && result.pet
             ? `You ordered ${result.pet.name}.`
-            : (result.message ?? 'The order failed.'),
-        ),
-      onError: () => onOrder('The order failed. Please try again.'),
+            : (result?.message ?? FAILED),
+        );
+      },
+      onError: () => onOrder(FAILED),
     });
+  };
   return (
     <li>
       {name}: {availableQuantity}{' '}

@@ -10,8 +10,10 @@ import { type FormattedExecutionResult, print } from 'graphql';
 import { collect, PAGE } from '../lists.ts';
 import { follow, LAST_CURSOR, type LastCursor, openEventStreams, resume } from '../live.ts';
 import { describeOrder, type Pet, PETS, PLACE_ORDER, STOCK_CHANGED } from '../operations.ts';
+import { forgetKey, keyFor } from '../retries.ts';
 
 type Page = ResultOf<typeof PETS>['pets'];
+type Wanted = Omit<VariablesOf<typeof PLACE_ORDER>, 'idempotencyKey'>;
 
 const codesOf = ({ errors = [] }: FormattedExecutionResult): unknown[] =>
   errors.map(({ extensions }) => extensions?.['code']);
@@ -55,8 +57,11 @@ export async function startShop(element: Element, gateway: string): Promise<void
   });
 
   let message = '';
-  const order = async (variables: VariablesOf<typeof PLACE_ORDER>): Promise<void> => {
+  const order = async (wanted: Wanted): Promise<void> => {
+    const variables = { ...wanted, idempotencyKey: keyFor(wanted) };
     const data = await read(PLACE_ORDER, variables).catch(() => undefined);
+    // Without an answer, the next click sends the same key, so that the order is placed once.
+    if (data?.placeOrder) forgetKey(wanted);
     message = describeOrder(data?.placeOrder);
     // All pages are reloaded, with the new stock.
     await queries.invalidateQueries({ queryKey });
@@ -122,10 +127,9 @@ export async function startShop(element: Element, gateway: string): Promise<void
 
 function showItem(
   { id, name, availableQuantity }: Pet,
-  order: (variables: VariablesOf<typeof PLACE_ORDER>) => Promise<void>,
+  order: (wanted: Wanted) => Promise<void>,
 ): HTMLElement {
-  // Each retry sends the same key, so that the order is placed once.
-  const orderOne = () => order({ petId: id, idempotencyKey: crypto.randomUUID() });
+  const orderOne = () => order({ petId: id, quantity: 1 });
   return tag('li', `${name}: ${availableQuantity} `, button('Order', orderOne));
 }
 

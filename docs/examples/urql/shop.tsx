@@ -7,6 +7,7 @@ import schema from '../generated/schema.json';
 import { PAGE, toReload } from '../lists.ts';
 import { openWebSockets, resume } from '../live.ts';
 import { describeOrder, type Pet, PETS, PLACE_ORDER, STOCK_CHANGED } from '../operations.ts';
+import { forgetKey, keyFor } from '../retries.ts';
 import { createUrqlClient } from './client.ts';
 import { createLiveExchange, followChanges } from './live.ts';
 
@@ -40,8 +41,10 @@ function Shop() {
 function Item({ pet, onOrder }: { pet: Pet; onOrder: (message: string) => void }) {
   const [{ fetching }, placeOrder] = useMutation(PLACE_ORDER);
   const order = async () => {
-    // Each retry sends the same key, so that the order is placed once.
-    const { data } = await placeOrder({ petId: pet.id, idempotencyKey: crypto.randomUUID() });
+    const wanted = { petId: pet.id, quantity: 1 };
+    const { data } = await placeOrder({ ...wanted, idempotencyKey: keyFor(wanted) });
+    // Without an answer, the next click sends the same key, so that the order is placed once.
+    if (data?.placeOrder) forgetKey(wanted);
     onOrder(describeOrder(data?.placeOrder));
   };
   return (
