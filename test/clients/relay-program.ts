@@ -21,7 +21,12 @@ const COMPILER = join(dirname(resolve('relay-compiler/package.json')), 'cli.js')
 /** What `relay/driver.ts` exports. */
 export type RelayProgram = typeof RelayDriver;
 
-const COPIED = ['docs/examples/lists.ts', 'docs/examples/live.ts', 'docs/examples/relay'];
+const COPIED = [
+  'docs/examples/lists.ts',
+  'docs/examples/live.ts',
+  'docs/examples/relay',
+  'docs/examples/retries.ts',
+];
 
 async function loadFrom(folder: string, schema: string): Promise<RelayProgram> {
   for (const path of [...COPIED, 'test/clients/relay']) {

@@ -1,10 +1,17 @@
-import { ApolloClient, ApolloLink, HttpLink, InMemoryCache } from '@apollo/client';
+import {
+  ApolloClient,
+  ApolloLink,
+  CombinedGraphQLErrors,
+  HttpLink,
+  InMemoryCache,
+} from '@apollo/client';
 import { RetryLink } from '@apollo/client/link/retry';
 import { relayStylePagination } from '@apollo/client/utilities';
 import { OperationTypeNode } from 'graphql';
 import { tap } from 'rxjs';
 
 import { collect, listsToForget, type Result, rowsToForget } from '../lists.ts';
+import { mayPass } from '../retries.ts';
 
 const list = relayStylePagination(['filter', 'orderBy']);
 
@@ -25,6 +32,16 @@ const retry = new RetryLink({
       operationType === OperationTypeNode.QUERY || variables['idempotencyKey'] != null,
   },
 });
+
+// RetryLink repeats a request only if an exception is thrown, which has no data: so a result with data is passed on.
+const throwPassing = new ApolloLink((operation, forward) =>
+  forward(operation).pipe(
+    tap((result) => {
+      const hasData = Object.values(result.data ?? {}).some((field) => field !== null);
+      if (!hasData && mayPass(result.errors)) throw new CombinedGraphQLErrors(result);
+    }),
+  ),
+);
 
 /** Evicts the lists that writes have made stale. Apollo reloads the lists that are on screen. */
 function forgetLists({ cache }: ApolloClient, results: readonly Result[]): void {
@@ -85,7 +102,7 @@ export const createApolloClient = (
   possibleTypes: Record<string, string[]>,
   { fetch = globalThis.fetch, live }: { fetch?: typeof globalThis.fetch; live?: ApolloLink } = {},
 ): ApolloClient => {
-  const http = ApolloLink.from([retry, new HttpLink({ uri, fetch })]);
+  const http = ApolloLink.from([retry, throwPassing, new HttpLink({ uri, fetch })]);
   return new ApolloClient({
     cache: new InMemoryCache({
       // The pattern is for error types that later releases add: a result with an error's fields counts as an error.

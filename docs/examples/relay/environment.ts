@@ -9,6 +9,7 @@ import {
 } from 'relay-runtime';
 
 import { GONE, listsToForget, type Result } from '../lists.ts';
+import { mayPass } from '../retries.ts';
 
 /** Creates an environment whose store identifies objects by `nodeId`. */
 export function createEnvironment(
@@ -26,11 +27,12 @@ export function createEnvironment(
           headers: { 'Content-Type': 'application/json' },
           body: JSON.stringify({ query: text, variables }),
         });
-        return await response.json();
+        const result = await response.json();
+        if (left === 0 || !mayPass(result.errors)) return result;
       } catch (error) {
         if (left === 0) throw error;
-        await new Promise((resolve) => setTimeout(resolve, 300));
       }
+      await new Promise((resolve) => setTimeout(resolve, 300));
     }
   };
   return new Environment({

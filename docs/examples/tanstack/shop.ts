@@ -10,7 +10,7 @@ import { type FormattedExecutionResult, print } from 'graphql';
 import { collect, PAGE } from '../lists.ts';
 import { follow, LAST_CURSOR, type LastCursor, openEventStreams, resume } from '../live.ts';
 import { describeOrder, type Pet, PETS, PLACE_ORDER, STOCK_CHANGED } from '../operations.ts';
-import { forgetKey, keyFor } from '../retries.ts';
+import { forgetKey, keyFor, mayPass } from '../retries.ts';
 
 type Page = ResultOf<typeof PETS>['pets'];
 type Wanted = Omit<VariablesOf<typeof PLACE_ORDER>, 'idempotencyKey'>;
@@ -18,7 +18,7 @@ type Wanted = Omit<VariablesOf<typeof PLACE_ORDER>, 'idempotencyKey'>;
 const codesOf = ({ errors = [] }: FormattedExecutionResult): unknown[] =>
   errors.map(({ extensions }) => extensions?.['code']);
 
-/** Sends an operation; retries it after a lost response, unless that could repeat a write. */
+/** Sends an operation; retries it after a lost response or a passing error, unless that could repeat a write. */
 async function send<Data>(url: string, query: string, variables: object): Promise<Data> {
   const isRepeatable = query.startsWith('query') || 'idempotencyKey' in variables;
   for (let left = isRepeatable ? 2 : 0; ; left -= 1) {
@@ -29,12 +29,14 @@ async function send<Data>(url: string, query: string, variables: object): Promis
         body: JSON.stringify({ query, variables }),
       });
       const { data, errors } = await response.json();
-      if (!data) throw new Error(errors[0].message);
-      return data;
+      const isLast = left === 0 || !mayPass(errors);
+      if (isLast && data) return data;
+      if (isLast) throw Object.assign(new Error(errors[0].message), { errors });
     } catch (error) {
       // Without a response, `fetch` throws a TypeError.
       if (!(error instanceof TypeError) || left === 0) throw error;
     }
+    await new Promise((resolve) => setTimeout(resolve, 300));
   }
 }
 

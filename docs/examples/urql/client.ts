@@ -5,6 +5,7 @@ import type { GraphQLError, IntrospectionQuery } from 'graphql';
 import { Client, CombinedError, type Exchange, fetchExchange, mapExchange } from 'urql';
 
 import { listsToForget, type Result, rowsToForget } from '../lists.ts';
+import { mayPass } from '../retries.ts';
 
 /** Returns the names of a type's fields. */
 const fieldsOf = ({ __schema }: IntrospectionQuery, type: string): string[] =>
@@ -104,8 +105,9 @@ export const createUrqlClient = (
         initialDelayMs: 300,
         maxNumberAttempts: 3,
         // A retried write without a key could be made twice.
-        retryIf: ({ networkError }, { kind, variables }) =>
-          networkError !== undefined && (kind === 'query' || variables?.['idempotencyKey'] != null),
+        retryIf: ({ networkError, graphQLErrors }, { kind, variables }) =>
+          (networkError !== undefined || mayPass(graphQLErrors)) &&
+          (kind === 'query' || variables?.['idempotencyKey'] != null),
       }),
       moveLaterErrors(schema),
       ...live,
