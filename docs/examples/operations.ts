@@ -58,10 +58,12 @@ export const PLACE_ORDER = graphql(`
 
 type Ordered = ResultOf<typeof PLACE_ORDER>['placeOrder'];
 
-/** Returns the message to show the user about an order. `result` is undefined if the request failed. */
-export function describeOrder(result: Ordered | undefined): string {
+/** Returns the message to show the user about an order. `result` is null or undefined if the request failed. */
+export function describeOrder(result: Ordered | null | undefined): string {
   if (!result) return 'The order failed. Please try again.';
-  return result.__typename === 'Order' ? `You ordered ${result.pet.name}.` : result.message;
+  // The pet is null if it could not be read after the order was placed.
+  if (result.__typename === 'Order') return `You ordered ${result.pet?.name ?? 'a pet'}.`;
+  return result.message;
 }
 
 /** Each change of the stock, with the fields that the page shows. */

@@ -14,19 +14,21 @@ function Shop() {
   const [message, setMessage] = useState('');
   // The pages that `fetchMore` loads are in the cache, so a larger `first` only matters when the list is reloaded.
   const [first, setFirst] = useState(PAGE);
-  const { data: current, previousData, fetchMore } = useQuery(PETS, { variables: { first } });
+  const pets = useQuery(PETS, { variables: { first } });
   // While the list is reloaded after a write, the page keeps showing the old one.
-  const data = current ?? previousData;
+  const data = pets.data ?? pets.previousData;
   if (!data) return <p>Loading…</p>;
   const { totalCount, edges, pageInfo } = data.pets;
   const loadMore = async () => {
-    await fetchMore({ variables: { first: PAGE, after: pageInfo.endCursor } });
+    await pets.fetchMore({ variables: { first: PAGE, after: pageInfo.endCursor } });
     setFirst(toReload(edges.length + PAGE));
   };
   return (
     <>
       <h1>{totalCount} pets</h1>
       <p role="status">{message}</p>
+      {/* Apollo does not reload the list at later writes if this has failed once. */}
+      {pets.error && <button onClick={() => void pets.refetch()}>Reload</button>}
       <ul>
         {edges.map(({ node }) => (
           <Item key={node.id} pet={node} onOrder={setMessage} />

@@ -1,4 +1,4 @@
-import { startTransition, Suspense, useState } from 'react';
+import { Suspense, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import {
   graphql,
@@ -7,9 +7,10 @@ import {
   useLazyLoadQuery,
   useMutation,
   usePaginationFragment,
+  useRelayEnvironment,
   useSubscribeToInvalidationState,
 } from 'react-relay';
-import { commitLocalUpdate } from 'relay-runtime';
+import { commitLocalUpdate, fetchQuery } from 'relay-runtime';
 
 import { PAGE, toReload } from '../lists.ts';
 import { openWebSockets, resume } from '../live.ts';
@@ -17,7 +18,7 @@ import { forgetKey, keyFor } from '../retries.ts';
 import type { shopItem$key } from './__generated__/shopItem.graphql.ts';
 import type { shopOrderMutation } from './__generated__/shopOrderMutation.graphql.ts';
 import type { shopPets$key } from './__generated__/shopPets.graphql.ts';
-import type { shopPetsPageQuery } from './__generated__/shopPetsPageQuery.graphql.ts';
+import PETS_PAGE, { type shopPetsPageQuery } from './__generated__/shopPetsPageQuery.graphql.ts';
 import type { shopQuery } from './__generated__/shopQuery.graphql.ts';
 import type { shopStockSubscription } from './__generated__/shopStockSubscription.graphql.ts';
 import { createEnvironment, forgetAfterWrites } from './environment.ts';
@@ -100,16 +101,20 @@ const FAILED = 'The order failed. Please try again.';
 function Shop() {
   const [message, setMessage] = useState('');
   const query = useLazyLoadQuery<shopQuery>(QUERY, {});
-  const { data, hasNext, loadNext, refetch } = usePaginationFragment<
-    shopPetsPageQuery,
-    shopPets$key
-  >(PETS, query);
-  // In a transition, the page keeps showing the old list while it is reloaded after a write.
-  const { totalCount, edges } = data.pets;
-  const count = toReload(edges.length);
-  useSubscribeToInvalidationState([], () =>
-    startTransition(() => void refetch({ count }, { fetchPolicy: 'network-only' })),
+  const { data, hasNext, loadNext } = usePaginationFragment<shopPetsPageQuery, shopPets$key>(
+    PETS,
+    query,
   );
+  const { totalCount, edges } = data.pets;
+  const environment = useRelayEnvironment();
+  // The result replaces the list in the store. If the request fails, the page keeps showing the old list; `refetch`
+  // would throw the error while the page is rendered.
+  useSubscribeToInvalidationState([], () => {
+    const variables = { count: toReload(edges.length) };
+    fetchQuery<shopPetsPageQuery>(environment, PETS_PAGE, variables).subscribe({
+      error: reportError,
+    });
+  });
   return (
     <>
       <h1>{totalCount} pets</h1>
@@ -135,9 +140,10 @@ function Item({ pet, onOrder }: { pet: shopItem$key; onOrder: (message: string) 
       onCompleted: ({ placeOrder: result }) => {
         // Without an answer, the next click sends the same key, so that the order is placed once.
         if (result) forgetKey(wanted);
+        // The pet is null if it could not be read after the order was placed.
         onOrder(
-          result?.__typename === 'Order' && result.pet
-            ? `You ordered ${result.pet.name}.`
+          result?.__typename === 'Order'
+            ? `You ordered ${result.pet?.name ?? 'a pet'}.`
             : (result?.message ?? FAILED),
         );
       },

@@ -15,7 +15,10 @@ function Shop() {
   const [message, setMessage] = useState('');
   const client = useClient();
   const [first, setFirst] = useState(PAGE);
-  const [{ data }] = useQuery({ query: PETS, variables: { first } });
+  const [{ data: current }] = useQuery({ query: PETS, variables: { first } });
+  // If the list cannot be reloaded after a write, the page keeps showing the old one.
+  const [data, setData] = useState(current);
+  if (current && current !== data) setData(current);
   if (!data) return <p>Loading…</p>;
   const { totalCount, edges, pageInfo } = data.pets;
   const longer = toReload(edges.length + PAGE);
