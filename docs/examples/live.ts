@@ -54,8 +54,20 @@ const PASSING: readonly unknown[] = ['SERVICE_UNAVAILABLE', 'SLOW_SUBSCRIBER', '
 const STABLE_MS = 10_000;
 const MAX_PAUSE_MS = 30_000;
 
-const codesOf = ({ errors = [] }: FormattedExecutionResult): unknown[] =>
-  errors.map(({ extensions }) => extensions?.['code']);
+type Errors = FormattedExecutionResult['errors'];
+
+/** Whether to try again. There are no errors if no answer has arrived. */
+function mayTryAgain(errors: Errors, failures: number): boolean {
+  if (!errors) return true;
+  const codes = errors.map(({ extensions }) => extensions?.['code']);
+  // True once retries with new tokens have failed too.
+  const isRejected = codes.includes('UNAUTHENTICATED') && failures > 2;
+  return !isRejected && codes.some((code) => PASSING.includes(code));
+}
+
+/** Many clients lose their connections at the same time; they should not all reconnect at the same time. */
+const pauseAfter = (failures: number, pauseMs: number): number =>
+  Math.min(pauseMs * 2 ** failures, MAX_PAUSE_MS) * (0.5 + Math.random());
 
 /** Returns the errors of a failed subscription; undefined if its connection was lost. */
 function toResult(error: unknown): FormattedExecutionResult | undefined {
@@ -108,18 +120,13 @@ export const resume =
         isOpen = false;
         closeSoon();
         if (Date.now() - start > STABLE_MS) failures = 0;
-        const codes = result ? codesOf(result) : [];
-        // True once retries with new tokens have failed too.
-        const isRejected = codes.includes('UNAUTHENTICATED') && failures > 2;
-        if (result && (isRejected || !codes.some((code) => PASSING.includes(code)))) {
+        if (result && !mayTryAgain(result.errors, failures)) {
           sink.next(result);
           sink.complete();
           return;
         }
-        const pause = Math.min(pauseMs * 2 ** failures, MAX_PAUSE_MS);
+        timer = setTimeout(begin, pauseAfter(failures, pauseMs));
         failures += 1;
-        // Many clients lose their connections at the same time; they should not all reconnect at the same time.
-        timer = setTimeout(begin, pause * (0.5 + Math.random()));
       };
       const open = (
         sent: LiveRequest,
@@ -174,9 +181,18 @@ export interface Follower<Change> {
   readonly onError: (error: unknown) => void;
 }
 
+/** Returns the gateway's errors in an exception of a client; undefined if no answer has arrived. */
+function errorsIn(error: unknown): Errors {
+  type Failure = { errors?: Errors; graphQLErrors?: Errors; source?: { errors?: Errors } };
+  const { errors, graphQLErrors, source } = (error ?? {}) as Failure;
+  const all = errors ?? graphQLErrors ?? source?.errors;
+  return all?.length ? all : undefined;
+}
+
 /**
  * Follows data until the returned function is called. `begin` loads the data and subscribes; it receives a
- * function that does both again when the cursor has expired.
+ * function that does both again when the cursor has expired. While the gateway does not respond, `begin` is called
+ * again, after longer and longer pauses.
  */
 export async function follow(
   begin: (again: () => void) => Promise<() => void>,
@@ -184,10 +200,16 @@ export async function follow(
 ): Promise<() => void> {
   let isStopped = false;
   let stop: (() => void) | undefined;
-  const restart = async (): Promise<void> => {
-    const stopThis = await begin(() => void restart().catch(onError));
-    stop = stopThis;
-    if (isStopped) stopThis();
+  const restart = async (failures = 0): Promise<void> => {
+    try {
+      const stopThis = await begin(() => void restart().catch(onError));
+      stop = stopThis;
+      if (isStopped) stopThis();
+    } catch (error) {
+      if (!mayTryAgain(errorsIn(error), failures)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, pauseAfter(failures, 1000)));
+      if (!isStopped) await restart(failures + 1);
+    }
   };
   await restart();
   return () => {
