@@ -28,8 +28,9 @@ async function serveExamples(): Promise<Server> {
 // With or without the parameters of a GET request.
 const ENDPOINT = /\/graphql(?:\?|$)/;
 
-const isOrder = (request: Request): boolean =>
-  request.postDataJSON()?.query.startsWith('mutation') ?? false;
+const queryOf = (request: Request): string => request.postDataJSON()?.query ?? request.url();
+const isOrder = (request: Request): boolean => queryOf(request).startsWith('mutation');
+const isList = (request: Request): boolean => /pets(?:\(|%28)/.test(queryOf(request));
 
 async function expectText(locator: Locator, text: string): Promise<void> {
   await expect.poll(() => locator.textContent()).toMatch(text);
@@ -121,8 +122,8 @@ describeInChromium((chromium) => {
       await expect.poll(() => page.getByRole('listitem').count()).toBe(10);
       let reloads = 0;
       page.on('request', (request) => {
-        const { query = request.url(), variables = {} } = request.postDataJSON() ?? {};
-        if (/pets(?:\(|%28)/.test(query) && !(variables.after ?? variables.cursor)) reloads += 1;
+        const { variables = {} } = request.postDataJSON() ?? {};
+        if (isList(request) && !(variables.after ?? variables.cursor)) reloads += 1;
       });
       const fewest = page.evaluate(
         (wanted) =>
@@ -176,6 +177,65 @@ describeInChromium((chromium) => {
       expect(await stockOf(gateway, petId)).toBe(2);
       await item().getByText('Order').click();
       await expect.poll(() => stockOf(gateway, petId)).toBe(1);
+    });
+
+    it('repeats an order that failed with SERVICE_UNAVAILABLE', async () => {
+      let failures = 0;
+      await page.route(ENDPOINT, async (route) => {
+        if (!isOrder(route.request()) || failures > 0) return route.continue();
+        failures += 1;
+        const extensions = { code: 'SERVICE_UNAVAILABLE' };
+        const errors = [{ message: 'Later.', path: ['placeOrder'], extensions }];
+        const headers = { 'Access-Control-Allow-Origin': siteUrl };
+        return route.fulfill({ headers, json: { data: { placeOrder: null }, errors } });
+      });
+      await item().getByText('Order').click();
+      await expectText(page.getByRole('status'), `You ordered ! ${client}.`);
+      expect(failures).toBe(1);
+      expect(await stockOf(gateway, petId)).toBe(2);
+    });
+
+    it('says that an order failed if its field is null', async () => {
+      await page.route(ENDPOINT, async (route) => {
+        if (!isOrder(route.request())) return route.continue();
+        const errors = [{ message: 'Failed.', path: ['placeOrder'] }];
+        const headers = { 'Access-Control-Allow-Origin': siteUrl };
+        return route.fulfill({ headers, json: { data: { placeOrder: null }, errors } });
+      });
+      await item().getByText('Order').click();
+      await expectText(page.getByRole('status'), 'Please try again');
+    });
+
+    it('keeps its list if it cannot be reloaded after an order', async () => {
+      let failures = 0;
+      await page.route(ENDPOINT, (route) => {
+        if (!isList(route.request())) return route.continue();
+        failures += 1;
+        return route.abort();
+      });
+      await item().getByText('Order').click();
+      await expectText(page.getByRole('status'), `You ordered ! ${client}.`);
+      // Each reload is tried three times.
+      await expect.poll(() => failures).toBeGreaterThanOrEqual(3);
+      await page.unroute(ENDPOINT);
+      if (client === 'apollo') await page.getByText('Reload').click();
+      await item().getByText('Order').click();
+      await expectText(item(), `${client}: 1 Order`);
+      expect(await page.getByRole('listitem').count()).toBe(5);
+      chromium.takeComplaints();
+    });
+
+    it('starts once the gateway responds', async () => {
+      let failures = 0;
+      await page.route(ENDPOINT, (route) => {
+        if (failures === 4) return route.continue();
+        failures += 1;
+        return route.abort();
+      });
+      await page.reload();
+      await expectText(item(), `${client}: 3 Order`);
+      expect(failures).toBe(4);
+      chromium.takeComplaints();
     });
   });
 });
