@@ -137,6 +137,14 @@ describe('deploy/prometheus/rules.yaml', () => {
     expect(readDeployed('prometheus/rules.test.yaml')).toContain(`alertname="${alert}"`);
   });
 
+  it('has the alerts in the table of docs/observability.md, and no others', () => {
+    const rows = readFileSync('docs/observability.md', 'utf8').matchAll(
+      /^\| (Gateway[\w, ]+?) *\|/gm,
+    );
+    const documented = Array.from(rows, ([, names = '']) => names.split(', ')).flat();
+    expect(documented.toSorted()).toEqual(alerts.map(({ alert }) => alert).toSorted());
+  });
+
   it('names only existing panels of the dashboard', () => {
     const titles = readPanels().map(({ title }) => title);
     const named = alerts.flatMap(({ annotations }) =>
