@@ -142,7 +142,7 @@ describe('deploy/prometheus/rules.yaml', () => {
       /^\| (Gateway[\w, ]+?) *\|/gm,
     );
     const documented = Array.from(rows, ([, names = '']) => names.split(', ')).flat();
-    expect(documented.toSorted()).toEqual(alerts.map(({ alert }) => alert).toSorted());
+    expect(new Set(documented)).toEqual(new Set(alerts.map(({ alert }) => alert)));
   });
 
   it('names only existing panels of the dashboard', () => {
