@@ -428,6 +428,23 @@ const STATEMENT: Fault[] = [
   },
 ];
 
+const WRITES: Fault[] = [
+  {
+    name: 'a day that is infinity is an error until its query is compiled',
+    file: 'src/gateway/schema/create-builder.ts',
+    text: '      sendInfiniteAsNull(schema);\n',
+    replacement: '',
+    test: ['test/gateway/both/own-fields.test.ts', 'a day that only SQL can store'],
+  },
+  {
+    name: 'a stock count fails if three of its rows are created meanwhile',
+    file: 'src/store/inventory/change-stocks.ts',
+    text: 'MAX_LINES + 1;',
+    replacement: '3;',
+    test: ['test/store/postgres/locks.test.ts', 'an update of several stocks succeeds'],
+  },
+];
+
 const REST: Fault[] = [
   {
     name: 'a caller keeps using its old copy of a pet that has changed',
@@ -702,6 +719,7 @@ export const FAULTS: readonly Fault[] = [
   ...LIMITS,
   ...LISTS,
   ...STATEMENT,
+  ...WRITES,
   ...REST,
   ...ERRORS,
   ...HTTP,
