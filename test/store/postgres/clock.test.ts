@@ -44,11 +44,14 @@ describe('a gateway whose clock is more than a day ahead', () => {
 
   it('measures the delay of a change by the clock of the database', async () => {
     const stream = await openEvents(gateway, 'subscription { categoryChanged { kind } }');
-    await makeCategory(gateway);
-    await stream.data();
+    // The first change may be made before the log is followed, and then counts as an old one.
+    for (const name of ['first', 'second']) {
+      await makeCategory(gateway, name);
+      await stream.data();
+    }
     stream.disconnect();
     const metrics = await readMetrics(gateway);
-    expect(sumOf(metrics, 'change_delay_seconds_count')).toBe(1);
+    expect(sumOf(metrics, 'change_delay_seconds_count')).toBeGreaterThan(0);
     expect(sumOf(metrics, 'change_delay_seconds_sum')).toBeLessThan(3600);
   });
 });
