@@ -1,8 +1,8 @@
 const keys = new Map<string, string>();
 
 /**
- * Returns the idempotency key of what the user asks for, such as an order's pet and quantity: always the same key until
- * `forgetKey` is called, because a new one would make the write again.
+ * Returns the idempotency key for what the user wants, such as a pet and a quantity. It stays the same until `forgetKey` is
+ * called, because a new key would write again.
  */
 export function keyFor(wanted: object): string {
   const name = JSON.stringify(wanted);

@@ -27,9 +27,9 @@ class StoredDate extends Date {
   }
 }
 
-/** Whether a time is `infinity` or `-infinity`, which is an invalid Date that keeps its text. */
-export const isInfinite = (time: Date): boolean =>
-  time instanceof StoredDate && INFINITE.test(time.toISOString());
+/** Whether a value is the time or day `infinity` or `-infinity`, which is an invalid Date that keeps its text. */
+export const isInfinite = (value: unknown): boolean =>
+  value instanceof StoredDate && INFINITE.test(value.toISOString());
 
 // PostgreSQL's format of a time with DateStyle ISO in UTC: `2026-12-03 09:00:00.5+00`.
 const ISO_IN_UTC = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?\+00$/;

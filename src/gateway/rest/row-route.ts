@@ -35,8 +35,7 @@ function fieldsIn<Row extends object>(rows: Repository<Row>, example: object): F
 function writeRow(fields: readonly Field[], row: object): string {
   const members = fields.flatMap((field) => {
     const value = valueIn(row, field.name);
-    const isSent = value !== null && !(value instanceof Date && isInfinite(value));
-    return !isSent ? [] : [`"${field.name}":${toJson(field, value)}`];
+    return value === null || isInfinite(value) ? [] : [`"${field.name}":${toJson(field, value)}`];
   });
   return `{${members.join(',')}}`;
 }

@@ -58,8 +58,7 @@ export function replaceId(schema: GraphQLSchema): GraphQLSchema {
   });
 }
 
-const orNull = (value: unknown): unknown =>
-  value instanceof Date && isInfinite(value) ? null : value;
+const orNull = (value: unknown): unknown => (isInfinite(value) ? null : value);
 
 /**
  * Makes each nullable field for times or days return null for `infinity` and `-infinity`, which only SQL can write. In a

@@ -51,7 +51,7 @@ export async function openStore(store: Store, config: Config, log: Log): Promise
     readTools(config.mcpOperations, store.schema, config);
   }
   const db = await openDatabase(store.migrations, config, log);
-  await requirePlainNames(db, store.changedTypes);
+  await requirePlainNames(db, store.changedTypes.values());
   await requireRecorded(db, store.changedTypes);
   await requireSortIndexes(db, store.changedTypes.values());
   if (config.sampleStore && (await fillSample(db, store))) log.info('Filled the sample store.');

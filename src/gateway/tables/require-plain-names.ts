@@ -10,12 +10,9 @@ import type { Table } from './table.ts';
  */
 export async function requirePlainNames(
   db: Database,
-  tables: ReadonlyMap<string, Table<never>>,
+  tables: Iterable<Table<never>>,
 ): Promise<void> {
-  const names = [...tables.values()].flatMap(({ name, columns }) => [
-    name,
-    ...Object.values(columns),
-  ]);
+  const names = [...tables].flatMap(({ name, columns }) => [name, ...Object.values(columns)]);
   const [quoted] = await db.query<{ name: string }>(sql`
     select name from unnest(${names}::text[]) as name where quote_ident(name) <> name limit 1`);
   if (!quoted) return;

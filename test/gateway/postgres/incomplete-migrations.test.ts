@@ -52,10 +52,10 @@ it.each(['', LINE.replace("'Book'", "'Author'")])(
 it.each(['order', 'shelfMark'])(
   'a store does not start if the name of a column would need quotes in SQL: %s',
   async (column) => {
-    const [type, books] = [...bookshop.changedTypes].find(([name]) => name === 'Book') ?? [];
-    if (!type || !books) throw new Error('There are no books.');
+    const books = bookshop.changedTypes.get('Book');
+    if (!books) throw new Error('There are no books.');
     const renamed = { ...books, columns: { ...books.columns, copies: column } };
-    const changedTypes = new Map([...bookshop.changedTypes, [type, renamed]]);
+    const changedTypes = new Map([...bookshop.changedTypes, ['Book', renamed]]);
     await expect(open(LINE, LINE, { changedTypes })).rejects.toThrow(
       `The name ${column} would need quotes in SQL.`,
     );
