@@ -1,3 +1,5 @@
+import { connect, type Socket } from 'node:net';
+
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { useProgramStore } from '../support/databases.ts';
@@ -54,6 +56,15 @@ async function expectWell(): Promise<void> {
   expect(program.entries.filter(({ level }) => Number(level) >= 40)).toEqual([]);
 }
 
+/** Sends a body of 900,000 spaces, each in a chunk of its own, and does not end it. */
+async function sendBytewise(path: string): Promise<Socket> {
+  const socket = connect(Number(new URL(program.url).port), '127.0.0.1').on('error', () => {});
+  const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+  const text = head + '1\r\n \r\n'.repeat(900_000);
+  await new Promise((resolve) => void socket.write(text, resolve));
+  return socket;
+}
+
 const attack = (index: number): Promise<number> =>
   time(toBody(WORST_DOCUMENTS[index % WORST_DOCUMENTS.length] ?? ''));
 
@@ -81,4 +92,16 @@ describe('a gateway with hostile callers', { timeout: 180_000 }, () => {
     expect(at(attacked, 0.5)).toBeLessThan((ATTACKERS + 1) * at(alone, 1) + 50);
     await expectWell();
   });
+
+  it.each(['/graphql', '/unknown'])(
+    'keeps little memory for bodies in chunks of one byte, sent to %s',
+    async (path) => {
+      const before = await usedMb(program);
+      const sockets = await Promise.all(Array.from({ length: 4 }, () => sendBytewise(path)));
+      await postHonest();
+      expect(await usedMb(program)).toBeLessThan(before + 20);
+      for (const socket of sockets) socket.destroy();
+      await expectWell();
+    },
+  );
 });
