@@ -6,10 +6,13 @@ const REPORT_LENGTH = 250;
 const MAX_LENGTH = 50_000;
 const MAX_DEPTH = 20;
 
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;
+
 /** Returns the characters in a value, with REPORT_LENGTH more for each value; Infinity if it is nested too deeply. */
 function lengthOf(value: unknown, depth = 0): number {
   if (typeof value === 'string') return REPORT_LENGTH + value.length;
-  if (typeof value !== 'object' || value === null) return REPORT_LENGTH;
+  if (!isObject(value)) return REPORT_LENGTH;
   if (depth === MAX_DEPTH) return Infinity;
   return Object.entries(value).reduce(
     (length, [name, inner]) => length + name.length + lengthOf(inner, depth + 1),
@@ -23,13 +26,14 @@ function lengthOf(value: unknown, depth = 0): number {
  * @throws GatewayError with PAYLOAD_TOO_LARGE
  */
 export function requireShort(message: object): void {
-  const { params }: { params?: unknown } = Object(message);
-  const { arguments: args }: { arguments?: unknown } = Object(params);
-  const others = {
-    ...message,
-    params: { ...Object(params), arguments: Object.keys(Object(args)) },
-  };
-  if (lengthOf(args) === Infinity || lengthOf(others) > MAX_LENGTH) {
+  const { params }: { params?: unknown } = message;
+  const args = isObject(params) ? params['arguments'] : undefined;
+  // Only objects are spread: a string would get a key for each of its characters.
+  const counted =
+    isObject(params) && isObject(args)
+      ? { ...message, params: { ...params, arguments: Object.keys(args) } }
+      : message;
+  if (lengthOf(args) === Infinity || lengthOf(counted) > MAX_LENGTH) {
     throw new GatewayError('PAYLOAD_TOO_LARGE', 'The message is too long, or nested too deeply.');
   }
 }
