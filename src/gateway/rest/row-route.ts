@@ -20,8 +20,9 @@ interface RowRoute<Row> {
   readonly differences?: readonly string[];
 }
 
-/** Writes a value as JSON, including int64 ids, which JSON.stringify rejects. */
-function toJson({ kind }: Field, value: unknown): string {
+/** Writes a value as JSON, including int64 ids, which JSON.stringify rejects. @throws Error for null */
+function toJson({ column, kind }: Field, value: unknown): string {
+  if (value === null) throw new Error(`${column} must not be null.`);
   if (typeof value === 'bigint') return String(value);
   return JSON.stringify(kind.scalar ? kind.scalar.serialize(value) : value);
 }
@@ -31,11 +32,12 @@ function fieldsIn<Row extends object>(rows: Repository<Row>, example: object): F
   return Object.keys(example).flatMap((name) => fields.get(name) ?? []);
 }
 
-/** Writes a row as JSON, without null values and infinite times. */
+/** Writes a row as JSON. A nullable field is left out if it is null or an infinite time. */
 function writeRow(fields: readonly Field[], row: object): string {
   const members = fields.flatMap((field) => {
     const value = valueIn(row, field.name);
-    return value === null || isInfinite(value) ? [] : [`"${field.name}":${toJson(field, value)}`];
+    const isAbsent = field.isNullable && (value === null || isInfinite(value));
+    return isAbsent ? [] : [`"${field.name}":${toJson(field, value)}`];
   });
   return `{${members.join(',')}}`;
 }

@@ -4,6 +4,9 @@ import { MAX_LIST_SIZE, type Session, timeAsText } from '../../gateway/index.ts'
 
 const SHIP_DATE = raw(timeAsText('ship_date'));
 
+// Written for an order with a null that its table should not allow. In JSON, this character occurs only escaped.
+const INCOMPLETE = '\u0001';
+
 /** A page of orders as a JSON array. */
 export interface OrdersAsJson {
   readonly json: string;
@@ -24,15 +27,16 @@ export async function ordersAsJson(
 ): Promise<OrdersAsJson> {
   const statement = sql`
     select
-      '[' || coalesce(string_agg(
+      '[' || coalesce(string_agg(coalesce(
         '{"id":' || id || ',"petId":' || pet_id || ',"quantity":' || quantity
           || coalesce(',"shipDate":"' || ${SHIP_DATE} || '"', '')
-          || ',"complete":' || complete || '}', ','), '') || ']' as json,
+          || ',"complete":' || complete || '}', ${INCOMPLETE}), ','), '') || ']' as json,
       max(id) as last,
       (select id from orders where id > max(page.id) order by id limit 1) is not null as more
     from (select * from orders where id > ${after} order by id limit ${limit}) as page`;
   // Heavy statements get only some of the connections, so callers that read all orders cannot occupy all connections.
   const load = limit > MAX_LIST_SIZE ? 'heavy' : 'light';
   const [page] = await db.query<OrdersAsJson>(statement, 'once', load);
+  if (page?.json.includes(INCOMPLETE)) throw new Error('An order has a null in a required column.');
   return page ?? { json: '[]', last: null, more: false };
 }

@@ -1,40 +1,17 @@
 import { raw } from 'sql-template-tag';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { createPglite, migratePglite, openPglite } from '../../../src/gateway/database/pglite.ts';
-import { openPostgres } from '../../../src/gateway/database/postgres.ts';
 import { describeOnDatabases } from '../../support/databases.ts';
 import {
   type Gateway,
   type GraphqlAnswer,
-  type OpenDatabase,
   openThatOf,
   startGateway,
 } from '../../support/gateway.ts';
 import { post, TIMES_UNTIL_COMPILED } from '../../support/post.ts';
-import { createDatabaseOn, dropDatabaseOn } from '../../support/postgres.ts';
 import { AUTH_BY_SECRET, withScopes } from '../../support/tokens.ts';
 import { bookshop } from '../bookshop/index.ts';
-
-const { migrations } = bookshop;
-
-const onPglite: OpenDatabase = async (_config, log) => {
-  const pglite = await createPglite({});
-  await migratePglite(migrations, pglite, log);
-  const db = await openPglite(migrations, pglite, log);
-  return db;
-};
-
-const onPostgres: OpenDatabase = async (config, log) => {
-  const { server } = inject('emptyPostgres');
-  const url = await createDatabaseOn(server);
-  const db = await openPostgres(migrations, url, config, log);
-  const close = async (): Promise<void> => {
-    await db.close();
-    await dropDatabaseOn(server, url);
-  };
-  return { ...db, close };
-};
+import { openBookshop } from '../bookshop/open.ts';
 
 /** Returns the weight of a field of Query; undefined if it declares none. */
 const costOf = (name: string) =>
@@ -43,8 +20,7 @@ const costOf = (name: string) =>
 describeOnDatabases((database) => {
   let gateway: Gateway;
   beforeAll(async () => {
-    const open = database === 'PGlite' ? onPglite : onPostgres;
-    gateway = await startGateway({}, open, {}, bookshop);
+    gateway = await startGateway({}, openBookshop[database], {}, bookshop);
     await gateway.data(`mutation {
       a: createAuthor(input: { name: "Ada" }) { __typename }
       b: createAuthor(input: { name: "Bo" }) { __typename }

@@ -35,15 +35,15 @@ import { writeTree } from './write-tree.ts';
  *
  *     select "#request".number::integer as number,
  *       '{"author":' || coalesce(
- *         (select '{"books":' || (
+ *         (select coalesce('{"books":' || (
  *             select ('{"totalCount":' || (select count(*) from books where author_id = t1.id)
- *                 || ',"nodes":[' || coalesce(string_agg(
+ *                 || ',"nodes":[' || coalesce(string_agg(coalesce(
  *                   ('{"title":' || to_json(t2.title)::text || ',"author":' || coalesce(jt3.json, E'\x01'))
- *                     || ('}'), ',' order by id asc), '')) || (']}')
+ *                     || ('}'), E'\x01'), ',' order by id asc), '')) || (']}')
  *               from (select * from books where author_id = t1.id order by id asc limit 2) t2
  *               left join lateral (
- *                 select '{"name":' || to_json(t3.name)::text || '}' as json
- *                   from authors t3 where t3.id = t2.author_id) jt3 on true) || '}'
+ *                 select coalesce('{"name":' || to_json(t3.name)::text || '}', E'\x01') as json
+ *                   from authors t3 where t3.id = t2.author_id) jt3 on true) || '}', E'\x01')
  *           from authors t1 where t1.id = "#request".v1),
  *         'null') || '}' as json,
  *       (extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::real as ms
@@ -51,7 +51,8 @@ import { writeTree } from './write-tree.ts';
  *
  * A row is a subquery, a related row a lateral join, and a list a subquery that aggregates the items of its page. A
  * count is a subquery of its own. For `pageInfo`, one more row is read, and rows are numbered: if there are more rows than
- * the page's size, the list has another page. E'\x01' marks a value that can't be sent: here, an author that does not exist.
+ * the page's size, the list has another page. E'\x01' marks what can't be sent: here, an author
+ * that does not exist, and an item with a value that is null in PostgreSQL but not in the schema.
  *
  * Rows, lists and aggregates have arguments. The values in ids, filters and cursors become parameters; page sizes and
  * sorting become text. Up to eight requests of a tick that differ only in parameters share a statement: `$1` contains all

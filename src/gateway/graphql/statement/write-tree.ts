@@ -68,13 +68,19 @@ function writeInside(node: Node, { args, textOf }: Scope, page?: Page) {
   return { json, joins: inner.joins.join('') };
 }
 
+/**
+ * Returns the JSON of a row that exists. A value that is null although the schema says that it can't be would make all of
+ * the JSON null, as if there were no such row.
+ */
+const ofExisting = (json: string): string => orElse(json, UNSENDABLE);
+
 const fromRow = ({ table: { name, id }, alias }: Stored, joins: string): string =>
   `from ${name} ${alias}${joins} where ${alias}.${id.column}`;
 
 function writeRow(node: Row, scope: Scope): readonly Part[] {
   const { json, joins } = writeInside(node.json, scope);
   const id = given(scope.textOf, given(scope.args.pieceOf, node));
-  return [{ sql: orElse(`(select ${json} ${fromRow(node, joins)} = ${id})`, 'null') }];
+  return [{ sql: orElse(`(select ${ofExisting(json)} ${fromRow(node, joins)} = ${id})`, 'null') }];
 }
 
 function writeAggregate(node: Aggregate, scope: Scope): readonly Part[] {
@@ -86,7 +92,7 @@ function writeAggregate(node: Aggregate, scope: Scope): readonly Part[] {
 /** Joins a related row. A lateral join takes half the time of a subquery. */
 function writeRelated(node: Related, scope: Scope): readonly Part[] {
   const { json, joins } = writeInside(node.json, scope);
-  const select = `select ${json} as json ${fromRow(node, joins)} = ${node.id}`;
+  const select = `select ${ofExisting(json)} as json ${fromRow(node, joins)} = ${node.id}`;
   scope.joins.push(` left join lateral (${select}) j${node.alias} on true`);
   return [{ sql: orElse(`j${node.alias}.json`, node.missing) }];
 }
@@ -100,7 +106,7 @@ const writeCursor = ({ window }: Page): readonly Part[] => [
 function writeItems({ item }: Items, page: Page, scope: Scope): readonly Part[] {
   const { list, window } = page;
   const shown = list.isNumbered ? ` filter (where "#number" <= ${window.size})` : '';
-  const json = concatenate(writeObject(item, scope));
+  const json = ofExisting(concatenate(writeObject(item, scope)));
   const items = `string_agg(${json}, ',' order by ${window.order.sql})${shown}`;
   return ['[', { sql: `coalesce(${items}, '')` }, ']'];
 }

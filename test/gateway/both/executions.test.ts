@@ -1,0 +1,141 @@
+import { getNamedType, type GraphQLField, isLeafType, isObjectType } from 'graphql';
+import { raw } from 'sql-template-tag';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import type { Store } from '../../../src/gateway/store.ts';
+import type { Repository } from '../../../src/gateway/tables/repository.ts';
+import type { Field as Column } from '../../../src/gateway/tables/stored-table.ts';
+import { petStore } from '../../../src/store/index.ts';
+import { describeOnDatabases, openCopy } from '../../support/databases.ts';
+import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
+import { insertSql, MODELS } from '../../support/rows.ts';
+import { bookshop } from '../bookshop/index.ts';
+import { openBookshop } from '../bookshop/open.ts';
+
+// At most as many as a document may have root fields.
+const ROWS = 40;
+
+/** Books of which each value of each column occurs with many values of the others. */
+const BOOKS = [
+  `insert into authors (name) select 'Author ' || n from generate_series(1, ${ROWS}) n`,
+  `insert into books (title, isbn, released_on, summary, copies, author_id)
+    select 'Title ' || n, (1000000000000 + n)::text, case when n % 3 > 0 then date '1970-01-01' + n end,
+      case when n % 4 > 0 then 'About ' || n end, n % 5, case when n % 6 > 0 then n end
+    from generate_series(1, ${ROWS}) n`,
+];
+
+const STORES = [
+  [
+    'the pet store',
+    petStore,
+    { PGlite: openCopy, PostgreSQL: openCopy },
+    MODELS.map((model) => insertSql(model, ROWS, ROWS)),
+  ],
+  ['the bookshop', bookshop, openBookshop, BOOKS],
+] as const;
+
+type Field = GraphQLField<unknown, unknown>;
+
+const fieldsOf = ({ schema }: Store, type: string): Field[] => {
+  const found = schema.getType(type);
+  return isObjectType(found) ? Object.values(found.getFields()) : [];
+};
+
+/** Whether a field is a page of rows of this type. */
+const isListOf = (type: string, { type: of, extensions }: Field): boolean =>
+  extensions.sql?.kind === 'list' && getNamedType(of).name === `${type}Connection`;
+
+const listOf = (field: Field, selection: string): string =>
+  `${field.name}(first: ${ROWS}) { ${selection} }`;
+
+/** Returns the ways to read a field of a type's rows: alone, in lists, and as related rows. */
+function queriesFor(store: Store, type: string, selection: string): string[] {
+  const roots = fieldsOf(store, 'Query');
+  const lists = roots.filter((root) => isListOf(type, root));
+  const rows = roots.filter(
+    ({ type: of, extensions: { sql } }) => sql?.kind === 'row' && getNamedType(of).name === type,
+  );
+  const inside = [...store.changedTypes.keys()].flatMap((outer) =>
+    fieldsOf(store, outer).flatMap((field) => {
+      const isRelated =
+        field.extensions.sql?.kind === 'related' && getNamedType(field.type).name === type;
+      const inner = isRelated
+        ? `${field.name} { ${selection} }`
+        : listOf(field, `nodes { ${selection} }`);
+      return isRelated || isListOf(type, field)
+        ? roots
+            .filter((root) => isListOf(outer, root))
+            .map((root) => listOf(root, `nodes { ${inner} }`))
+        : [];
+    }),
+  );
+  return [
+    ...lists.map((list) => listOf(list, `nodes { ${selection} }`)),
+    ...lists.map((list) => listOf(list, `totalCount edges { cursor node { ${selection} } }`)),
+    ...rows.map(({ name, args: [id] }) =>
+      Array.from(
+        { length: ROWS },
+        (_, n) => `r${n}: ${name}(${id?.name}: "${n + 1}") { ${selection} }`,
+      ).join(' '),
+    ),
+    ...inside,
+  ].map((query) => `{ ${query} }`);
+}
+
+/** Returns the fields of a type that have no arguments and no selection. */
+const valuesOf = (store: Store, type: string): Field[] =>
+  fieldsOf(store, type).filter(
+    ({ type: of, args }) => isLeafType(getNamedType(of)) && args.length === 0,
+  );
+
+/** Returns the columns that must not be null, besides ids. */
+const requiredOf = ({ fields, id }: Repository): Column[] =>
+  Object.values<Column>(fields).filter(
+    ({ isNullable, isReference, ownColumn }) =>
+      !isNullable && !isReference && ownColumn !== id.column,
+  );
+
+describeOnDatabases((database) => {
+  describe.each(STORES)('%s', (_name, store, open, inserts) => {
+    let gateway: Gateway;
+    beforeAll(async () => {
+      gateway = await startGateway({}, open[database], {}, store);
+      for (const insert of inserts) await gateway.db.write(raw(insert));
+    });
+    afterAll(() => gateway.close());
+
+    /** Returns the codes of the errors in the response to a query, which must be the same until it has been compiled. */
+    async function codesFor(query: string): Promise<string[]> {
+      const first = await gateway.graphql(query);
+      for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
+        expect({ query, ...(await gateway.graphql(query)) }).toEqual({ query, ...first });
+      }
+      return (first.errors ?? []).map(({ extensions: { code } }) => code);
+    }
+
+    it('returns each value of a row however often it is read', async () => {
+      for (const type of store.changedTypes.keys()) {
+        const queries = valuesOf(store, type).flatMap(({ name }) => queriesFor(store, type, name));
+        for (const query of queries) expect([query, await codesFor(query)]).toEqual([query, []]);
+      }
+    });
+
+    it('reports a value that is null where it may not be, rather than leave its row out', async () => {
+      for (const [type, rows] of store.changedTypes) {
+        for (const [index, { name, ownColumn }] of requiredOf(rows).entries()) {
+          await gateway.db.write(raw(`alter table ${rows.name} alter ${ownColumn} drop not null`));
+          await gateway.db.write(
+            raw(
+              `update ${rows.name} set ${ownColumn} = null where ${rows.id.column} = ${index + 2}`,
+            ),
+          );
+          for (const query of queriesFor(store, type, name)) {
+            expect([query, await codesFor(query)]).toEqual([query, ['INTERNAL_SERVER_ERROR']]);
+          }
+        }
+      }
+      gateway.loggedErrors.length = 0;
+    });
+  });
+});
