@@ -546,6 +546,20 @@ const HTTP: Fault[] = [
     test: ['test/gateway/http.test.ts', 'gets the accepted Content-Type: 415'],
   },
   {
+    name: 'a row with a null is left out of a compiled list',
+    file: 'src/gateway/graphql/statement/write-tree.ts',
+    text: 'const json = ofExisting(concatenate(writeObject(item, scope)));',
+    replacement: 'const json = concatenate(writeObject(item, scope));',
+    test: ['test/gateway/both/executions.test.ts', 'rather than leave its row out'],
+  },
+  {
+    name: 'a long string in a message of MCP is spread',
+    file: 'src/gateway/mcp/message.ts',
+    text: 'isObject(params) && isObject(args)',
+    replacement: 'isObject(params)',
+    test: ['test/gateway/mcp.test.ts', 'takes no more time'],
+  },
+  {
     name: "a proxy reports its own error instead of the gateway's",
     file: 'src/gateway/server/app.ts',
     text: "if (!reply.hasHeader('connection') || headers.expect !== undefined) return;",

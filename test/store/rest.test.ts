@@ -67,6 +67,16 @@ describe('GET /pets/{petId}', () => {
     });
   });
 
+  it('returns an error if the database has no name for the pet', async () => {
+    const id = await makePet(gateway);
+    await gateway.db.write(raw('alter table pets alter name drop not null'));
+    await gateway.db.write(sql`update pets set name = null where id = ${id}::bigint`);
+    expectError(await requestRaw(gateway, 'GET', `/pets/${id}`), 500, 'INTERNAL_SERVER_ERROR');
+    expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
+    await gateway.db.write(sql`delete from pets where id = ${id}::bigint`);
+    await gateway.db.write(raw('alter table pets alter name set not null'));
+  });
+
   it('returns an id beyond 2^53 exactly, as GraphQL does', async () => {
     const categoryId = await makeCategory(gateway);
     await gateway.db.write(sql`insert into pets (id, name, category_id)
@@ -156,6 +166,17 @@ describe('the ETag of a pet', () => {
 
 describe('GET /store/orders', () => {
   beforeEach(() => gateway.db.write(sql`delete from orders`));
+
+  it('returns an error, rather than leave out an order, if the database has no quantity for it', async () => {
+    await fillOrders(2);
+    await gateway.db.write(raw('alter table orders alter quantity drop not null'));
+    await gateway.db.write(raw('update orders set quantity = null where quantity = 1'));
+    const answer = await requestRaw(gateway, 'GET', '/store/orders?limit=5');
+    expectError(answer, 500, 'INTERNAL_SERVER_ERROR');
+    expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
+    await gateway.db.write(raw('delete from orders'));
+    await gateway.db.write(raw('alter table orders alter quantity set not null'));
+  });
 
   it.each(['/store/orders', '/store/orders?limit=1'])(
     'returns an empty array if there are no orders: %s',
