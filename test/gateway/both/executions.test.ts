@@ -91,7 +91,7 @@ const valuesOf = (store: Store, type: string): Field[] =>
 
 /** Returns the columns that must not be null, besides ids. */
 const requiredOf = ({ fields, id }: Repository): Column[] =>
-  Object.values<Column>(fields).filter(
+  Object.values(fields as Readonly<Record<string, Column>>).filter(
     ({ isNullable, isReference, ownColumn }) =>
       !isNullable && !isReference && ownColumn !== id.column,
   );
