@@ -109,12 +109,6 @@ export interface StoredTable<Row> extends Table<Row> {
 export const toValue = ({ kind }: Field, value: unknown): Sql =>
   sql`${value === null ? null : kind.toParameter(value)}${raw(`::${kind.sqlType}`)}`;
 
-function parseText({ column, kind, isNullable }: Field, text: string | null): unknown {
-  if (text !== null) return kind.fromText(text);
-  if (isNullable) return null;
-  throw new Error(`A recorded row has no valid ${column}.`);
-}
-
 function fieldsOf({ columns }: Model, rowId: string, enums: Enums): Field[] {
   const kinds: Readonly<Record<string, Kind>> = KINDS;
   return Object.entries(columns).map(([name, column]): Field => {
@@ -199,7 +193,10 @@ export const createTables =
         return sql`update ${raw(name)} set ${join(changes)} where ${raw(idColumn)} = ${rowId} returning ${all}`;
       },
       fromRecorded: (row) =>
-        toRow((field) => parseText(field, row[field.ownColumn] ?? field.initial)),
+        toRow(({ ownColumn, kind, initial }) => {
+          const text = row[ownColumn] ?? initial;
+          return text === null ? null : kind.fromText(text);
+        }),
       normalize,
       normalizeAll: (rows) => rows.map(normalize),
     };

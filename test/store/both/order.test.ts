@@ -1,7 +1,8 @@
+import { readFile } from 'node:fs/promises';
+
 import { raw } from 'sql-template-tag';
 import { describe, expect, it } from 'vitest';
 
-import { ERRORS } from '../../../src/gateway/contract/error-codes.ts';
 import { toNodeId } from '../../../src/gateway/schema/nodes.ts';
 import { describeOnGateways, gateway } from '../../support/gateway.ts';
 import { makeOrder, makePet, mutate, stockOf } from '../../support/make.ts';
@@ -277,34 +278,45 @@ describeOnGateways(() => {
         .toEqual([{ before: order, after: { ...order, complete: true } }]);
     });
 
-    it.each(['12026-12-03 09:00:00+00', '0044-03-15 12:00:00+00 BC'])(
-      'causes an error only in its own field: %s',
-      async (date) => {
-        const petId = await makePet(gateway, { stock: 2 });
-        const strange = await makeOrder(gateway, petId);
-        const plain = await makeOrder(gateway, petId, { shipDate: '2100-12-03T09:00:00Z' });
-        await gateway.db.write(
-          raw(`update orders set ship_date = '${date}' where id = ${strange}`),
-        );
-        const { data, errors } = await gateway.graphql(
-          '{ orders(first: 100) { nodes { id shipDate } } }',
-        );
-        const dates = new Map<string, unknown>(
-          data.orders.nodes.map((order: { id: string; shipDate: unknown }) => [
-            order.id,
-            order.shipDate,
-          ]),
-        );
-        expect([dates.get(strange), dates.get(plain)]).toEqual([null, '2100-12-03T09:00:00.000Z']);
-        expect(errors).toMatchObject([
-          {
-            message: ERRORS.INTERNAL_SERVER_ERROR.description,
-            path: ['orders', 'nodes', expect.any(Number), 'shipDate'],
-          },
-        ]);
-        expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
-        await gateway.db.write(raw(`delete from orders where id = ${strange}`));
-      },
-    );
+    it.each([
+      '12026-12-03 09:00:00+00',
+      '9999-12-31 23:59:59.9999999+00',
+      '0001-12-31 00:00:00+00 BC',
+    ])('is refused by the database, because JSON has no such time: %s', async (date) => {
+      const id = await makeOrder(gateway, await makePet(gateway, { stock: 1 }));
+      const write = gateway.db.write(
+        raw(`update orders set ship_date = '${date}' where id = ${id}`),
+      );
+      await expect(write).rejects.toThrow('orders_ship_date_check');
+    });
+
+    it('is replaced by the nearest one that JSON has when the store is migrated', async () => {
+      const id = await makeOrder(gateway, await makePet(gateway, { stock: 1 }));
+      const url = new URL(
+        '../../../prisma/migrations/20261128220000_ship_dates_in_json/migration.sql',
+        import.meta.url,
+      );
+      const migration = await readFile(url, 'utf8');
+      const dates = [
+        '10000-01-01 00:00Z',
+        '294276-12-31 00:00Z',
+        '0001-12-31 00:00Z BC',
+        '4713-01-01 00:00Z BC',
+        'infinity',
+        '-infinity',
+        '2100-12-03 00:00Z',
+      ];
+      const migrated: unknown[] = [];
+      for (const date of dates) {
+        await gateway.db.write(raw('alter table orders drop constraint orders_ship_date_check'));
+        await gateway.db.write(raw(`update orders set ship_date = '${date}' where id = ${id}`));
+        for (const statement of migration.split(';\n').filter((text) => text.trim() !== '')) {
+          await gateway.db.write(raw(statement));
+        }
+        migrated.push((await gateway.data(`{ order(id: ${id}) { shipDate } }`)).order.shipDate);
+      }
+      const [last, first] = ['9999-12-31T23:59:59.999Z', '0001-01-01T00:00:00.000Z'];
+      expect(migrated).toEqual([last, last, first, first, null, null, '2100-12-03T00:00:00.000Z']);
+    });
   });
 });

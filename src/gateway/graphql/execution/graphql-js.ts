@@ -1,11 +1,12 @@
 import { MapperKind, mapSchema, shouldIncludeNode } from '@graphql-tools/utils';
 import {
   coerceInputValue,
+  defaultFieldResolver,
   execute,
   getArgumentValues,
   getVariableValues,
-  getNullableType,
   GraphQLError,
+  type GraphQLFieldResolver,
   type GraphQLSchema,
   isInputType,
   isNonNullType,
@@ -148,32 +149,53 @@ export const rejectInvalidInput =
     return errors.length > 0 ? { errors } : next(call);
   };
 
+/** Returns a resolver that fails, as graphql-js would, if a value is null although the schema says that it can't be. */
+const orFail = (
+  resolve: GraphQLFieldResolver<unknown, unknown>,
+  coordinate: string,
+): GraphQLFieldResolver<unknown, unknown> => {
+  const requireValue = (value: unknown): unknown => {
+    if (value != null) return value;
+    throw new Error(`Cannot return null for non-nullable field ${coordinate}.`);
+  };
+  return (...parameters) => {
+    const value: unknown = resolve(...parameters);
+    return value instanceof Promise ? value.then(requireValue) : requireValue(value);
+  };
+};
+
 /**
- * Returns a copy of the schema in which every mutation, and every field with `sql` (schema/rows.ts), is nullable.
- * Mutations are executed with this copy. If a mutation fails, or a read after a write, the error makes only the nearest
- * of these fields null, and the caller still gets the data that was written. With the schema itself, the error could
- * make all of the data null.
+ * Returns a copy of the schema in which every field is nullable: an error makes only its own field null. With the schema
+ * itself, it could make all of the data null.
  */
-const withNullableResults = (schema: GraphQLSchema): GraphQLSchema =>
+const withNullableFields = (schema: GraphQLSchema): GraphQLSchema =>
   mapSchema(schema, {
-    [MapperKind.MUTATION_ROOT_FIELD]: (config) => ({
-      ...config,
-      type: getNullableType(config.type),
-    }),
-    [MapperKind.OBJECT_FIELD]: (config) =>
-      config.extensions?.sql ? { ...config, type: getNullableType(config.type) } : config,
+    [MapperKind.OBJECT_FIELD]: (config, name, type) => {
+      if (!isNonNullType(config.type)) return config;
+      const resolve = orFail(config.resolve ?? defaultFieldResolver, `${type}.${name}`);
+      return { ...config, type: config.type.ofType, resolve };
+    },
   });
 
-const copyOf = perObject(withNullableResults);
+const copyOf = perObject(withNullableFields);
+
+/**
+ * Whether an error makes only its own field null: a caller must learn what a mutation has written, although a later read
+ * fails, and what the change log contains, although a row that it refers to is gone.
+ */
+const keepsRest = ({ schema, operation }: Call): boolean =>
+  operation.node.operation !== OperationTypeNode.QUERY ||
+  usageOf(schema, operation).counted.has('Query.changes');
 
 /**
  * Executes operations with graphql-js. After a mutation, wakes this process's change feed and, where notifications are
  * supported, those of other gateways.
  */
-export const executeByGraphqlJs: Execute = ({ schema, operation, variables, context, root }) => {
+export const executeByGraphqlJs: Execute = (call) => {
+  const { schema, operation, variables, context, root } = call;
   const isMutation = operation.node.operation === OperationTypeNode.MUTATION;
   const result = execute({
-    schema: isMutation ? copyOf(schema) : schema,
+    schema: keepsRest(call) ? copyOf(schema) : schema,
     document: operation.document,
     operationName: operation.node.name?.value,
     variableValues: variables,
