@@ -127,8 +127,8 @@ const IDEMPOTENCY: Fault[] = [
   {
     name: 'a result that an earlier release stored lacks new columns',
     file: 'src/gateway/tables/idempotency.ts',
-    text: 'return stored(deserialize(entry.result))',
-    replacement: 'return deserialize(entry.result)',
+    text: 'return stored(parseStored(entry.result) as Result)',
+    replacement: 'return parseStored(entry.result) as Result',
     test: ['test/store/two-releases.test.ts', 'the stored result of an idempotency key'],
   },
 ];

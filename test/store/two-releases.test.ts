@@ -1,4 +1,4 @@
-import { raw } from 'sql-template-tag';
+import sql, { raw } from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { cancelOrder } from '../../src/store/order/orders.ts';
@@ -10,7 +10,7 @@ import { lastCursor, untilSettled } from '../support/settled.ts';
 
 const WAIT = { timeout: 30_000, interval: 10 };
 
-const run = (sql: string): Promise<unknown> => gateway.db.query(raw(sql));
+const run = (text: string): Promise<unknown> => gateway.db.query(raw(text));
 
 // What a later release adds: a table with a trigger like those in the migrations, a column, and a kind of change.
 const LATER_RELEASE = [
@@ -56,7 +56,7 @@ useGateway();
 describe('on the database of a later release', () => {
   let start: string;
   beforeAll(async () => {
-    for (const sql of LATER_RELEASE) await run(sql);
+    for (const text of LATER_RELEASE) await run(text);
     await makeCategory(gateway, 'start');
     start = await lastCursor(gateway);
     const id = await makeCategory(gateway, 'a');
@@ -190,6 +190,170 @@ describe('the stored result of an idempotency key', () => {
       id: BigInt(args.id),
       inventory: { petId: BigInt(petId), quantity: null },
     });
+    await run(`delete from idempotency_keys where key = 'K'`);
+  });
+});
+
+const TIME = '2100-01-01T10:00:00.000Z';
+const ORDER = 'id petId quantity shipDate complete';
+const order = (id: string, more: object = {}) => ({
+  id,
+  petId: '9007199254740993',
+  quantity: 3,
+  shipDate: TIME,
+  complete: false,
+  ...more,
+});
+const STOCK = { petId: '9007199254740993', quantity: 7 };
+
+interface StoredKey {
+  /** The mutation, for a pet, order or category with the id 9007199254740993. */
+  call: string;
+  fields: string;
+  made: object;
+  /** The digest of the input, and the result, as 4.0 stored them. */
+  hash: string;
+  json: unknown;
+  values: object;
+  more?: object;
+}
+
+const STORED_BY_4_0: StoredKey[] = [
+  {
+    call: `placeOrder(input: { petId: "9007199254740993", quantity: 3, shipDate: "${TIME}" }`,
+    fields: `... on Order { ${ORDER} }`,
+    made: order('9007199254740995'),
+    hash: 'b57f6aadcadafd87164faf9317467c2138f4b2303a5c4781a24d310bef02294f',
+    json: order('9007199254740995'),
+    values: { id: ['bigint'], petId: ['bigint'], shipDate: ['Date'] },
+  },
+  {
+    call: `placeOrders(input: [{ petId: "9007199254740993", quantity: 1, shipDate: "${TIME}" }, { petId: "1", quantity: 2 }]`,
+    fields: `... on PlacedOrders { orders { ${ORDER} } }`,
+    made: { orders: [order('5'), order('6'), order('7', { shipDate: null })] },
+    hash: 'bef6f784209b6afef2db5060d6e62c706dbe3d1815a7d357ff82edde301ceee2',
+    json: [order('5'), order('6'), order('7', { shipDate: null })],
+    values: {
+      '0.id': ['bigint'],
+      '0.petId': ['bigint'],
+      '0.shipDate': ['Date'],
+      '1.id': ['bigint'],
+      '1.petId': ['bigint'],
+      '1.shipDate': ['Date'],
+      '2.id': ['bigint'],
+      '2.petId': ['bigint'],
+    },
+    more: { referentialEqualities: { '0.shipDate': ['1.shipDate'] } },
+  },
+  {
+    call: `rescheduleOrder(id: "9007199254740993", shipDate: "${TIME}"`,
+    fields: '... on Order { id shipDate }',
+    made: { id: '5', shipDate: TIME },
+    hash: '8d2e535227d897396f495773306aa97216cce85584eb623723157188a2b3971d',
+    json: order('5'),
+    values: { id: ['bigint'], petId: ['bigint'], shipDate: ['Date'] },
+  },
+  {
+    call: 'rescheduleOrder(id: "9007199254740993", shipDate: null',
+    fields: '... on Order { id shipDate }',
+    made: { id: '5', shipDate: null },
+    hash: 'f9ce2b16996bddd0c66310b7d40c37099b57256d28e84eb51f8aa45e6bf59580',
+    json: order('5', { shipDate: null }),
+    values: { id: ['bigint'], petId: ['bigint'] },
+  },
+  {
+    call: 'completeOrder(id: "9007199254740993"',
+    fields: '... on Order { id shipDate complete }',
+    made: { id: '5', shipDate: null, complete: true },
+    hash: 'a753f93680dd72289e9fa209bcf721a05d430424258881e0aa6d2b62e39ff406',
+    json: order('5', { shipDate: null, complete: true }),
+    values: { id: ['bigint'], petId: ['bigint'], shipDate: ['undefined'] },
+  },
+  {
+    call: 'cancelOrder(id: "9007199254740993"',
+    fields: '... on CancelledOrder { id inventory { petId quantity } }',
+    made: { id: '9007199254740993', inventory: STOCK },
+    hash: 'edb870e7424e2055501afe3635e1781b13e6c006bf917a46ae9264fef2ec50c6',
+    json: { id: '9007199254740993', inventory: STOCK },
+    values: { id: ['bigint'], 'inventory.petId': ['bigint'] },
+  },
+  {
+    call: 'updateInventory(petId: "9007199254740993", input: { quantity: 7 }, expectedQuantity: 10',
+    fields: '... on InventoryItem { petId quantity }',
+    made: STOCK,
+    hash: 'e248e13ee54d931398cab17d77a8adb56f61c5b6201d8abf6c44893bba3185f0',
+    json: STOCK,
+    values: { petId: ['bigint'] },
+  },
+  {
+    call: 'adjustInventories(input: [{ petId: "9007199254740993", by: -7 }]',
+    fields: '... on AdjustedInventories { inventory { petId quantity } }',
+    made: { inventory: [STOCK] },
+    hash: '7f70376d0fe30ad22ad83afc25b0c47e6ac83c2eafa32ade956a7c1127c98243',
+    json: [STOCK],
+    values: { '0.petId': ['bigint'] },
+  },
+  {
+    call: 'createPet(input: { name: "Ida", categoryId: "9007199254740993" }',
+    fields: '... on Pet { id name status }',
+    made: { id: '5', name: 'Ida', status: 'SOLD' },
+    hash: '18ff986bef2774cff514d892c9d8f88832bce3454ab504d47b1a58504b6d3fa3',
+    json: { id: '5', name: 'Ida', categoryId: '9007199254740993', status: 'sold' },
+    values: { id: ['bigint'], categoryId: ['bigint'] },
+  },
+  {
+    call: 'updatePets(input: [{ id: "9007199254740993", name: "Ida" }, { id: "1", categoryId: "9007199254740993" }]',
+    fields: '... on UpdatedPets { pets { id name } }',
+    made: { pets: [{ id: '5', name: 'Ida' }] },
+    hash: '29db3d950ec175c3a1c38a5452442528e198b0d3e654df43134e1716ff46efb5',
+    json: [{ id: '5', name: 'Ida', categoryId: '9007199254740993', status: 'sold' }],
+    values: { '0.id': ['bigint'], '0.categoryId': ['bigint'] },
+  },
+  {
+    call: 'deletePet(id: "9007199254740993"',
+    fields: '... on DeletedPet { id }',
+    made: { id: '9007199254740993' },
+    hash: '6068c7e7012da26d6d34e4516ed94ccbec75483196f388f8bb939e5e03e58cb4',
+    json: { id: '9007199254740993' },
+    values: { id: ['bigint'] },
+  },
+  {
+    call: 'updateCategory(id: "9007199254740993", input: { description: null }',
+    fields: '... on Category { id name description }',
+    made: { id: '9007199254740993', name: 'Cats', description: null },
+    hash: 'ed1e211af76d916343d98e1bbd6b96d892ed5b680c24bfdc668540124144d08a',
+    json: { id: '9007199254740993', name: 'Cats', description: null },
+    values: { id: ['bigint'] },
+  },
+];
+
+describe('a key that 4.0 stored', () => {
+  it.each(STORED_BY_4_0)(
+    'returns the original result, although there is no such row: $call)',
+    async ({ call, fields, made, hash, json, values, more }) => {
+      const result = JSON.stringify({ json, meta: { values, ...more, v: 1 } });
+      await gateway.db.write(sql`insert into idempotency_keys (key, request_hash, result)
+        values ('K', decode(${hash}, 'hex'), ${result}::jsonb)`);
+      const query = `mutation { made: ${call}, idempotencyKey: "K") { ${fields} ... on Error { code } } }`;
+      expect(await gateway.data(query)).toEqual({ made });
+      await run(`delete from idempotency_keys where key = 'K'`);
+    },
+  );
+});
+
+describe('a key that is stored', () => {
+  it('can be read by 4.0: its digest and result are those that 4.0 would have stored', async () => {
+    await run(`insert into categories (id, name) values (9007199254740993, 'Big')`);
+    await run(
+      `insert into pets (id, name, category_id) values (9007199254740993, 'Ida', 9007199254740993)`,
+    );
+    await run(`insert into inventory_items (pet_id, quantity) values (9007199254740993, 10)`);
+    const [{ call, fields, hash, values }] = STORED_BY_4_0 as [StoredKey];
+    const query = `mutation { made: ${call}, idempotencyKey: "K") { ${fields} } }`;
+    const { made } = await gateway.data(query);
+    const [stored] = await gateway.db.query(sql`
+      select encode(request_hash, 'hex') as hash, result from idempotency_keys where key = 'K'`);
+    expect(stored).toEqual({ hash, result: { json: made, meta: { values, v: 1 } } });
     await run(`delete from idempotency_keys where key = 'K'`);
   });
 });

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 
 import sql from 'sql-template-tag';
-import { deserialize, serialize, type SuperJSONResult } from 'superjson';
 
 import { IdempotencyConflict } from '../contract/gateway-error.ts';
 import type { Database } from '../database/database.ts';
 import type { Session } from '../database/session.ts';
+import { parseStored, type StoredValue, stringifyStored } from './stored-value.ts';
 
 /** A write that a caller may safely retry. */
 interface IdempotentWrite<Result> {
@@ -22,16 +22,8 @@ interface IdempotentWrite<Result> {
   readonly inTransaction?: boolean | undefined;
 }
 
-/**
- * Returns the digest of a value. Equal values have equal digests, whether they contain the same object several times or
- * copies of it.
- */
-function digest(value: unknown): Buffer {
-  const { json, meta } = serialize(value);
-  const { values, v } = meta ?? {};
-  const text = JSON.stringify({ json, ...(values && { meta: { values, v } }) });
-  return createHash('sha256').update(text).digest();
-}
+const digest = (value: unknown): Buffer =>
+  createHash('sha256').update(stringifyStored(value)).digest();
 
 /** Returns the stored form of a key, which differs for each caller. */
 const toStoredKey = (key: string, caller: string | undefined): string =>
@@ -56,17 +48,19 @@ export async function writeOnce<Result>(
   const storedKey = toStoredKey(key, request.caller);
   const hash = digest([request.operation, request.input]);
   return db.transaction(async (session) => {
-    const [entry] = await session.write<{ hash: Uint8Array; result: SuperJSONResult | null }>(
+    const [entry] = await session.write<{ hash: Uint8Array; result: StoredValue | null }>(
       sql`
         insert into idempotency_keys (key, request_hash) values (${storedKey}, ${hash})
         on conflict (key) do update set key = excluded.key
         returning request_hash as hash, result`,
     );
     if (entry && !hash.equals(entry.hash)) throw new IdempotencyConflict(key);
-    if (entry?.result) return stored(deserialize(entry.result));
+    // The same operation has stored it.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    if (entry?.result) return stored(parseStored(entry.result) as Result);
     const result = await write(session);
     await session.write(sql`
-      update idempotency_keys set result = ${JSON.stringify(serialize(stored(result)))}::jsonb
+      update idempotency_keys set result = ${stringifyStored(stored(result))}::jsonb
       where key = ${storedKey}`);
     return result;
   });
