@@ -131,6 +131,27 @@ const IDEMPOTENCY: Fault[] = [
     replacement: 'return parseStored(entry.result) as Result',
     test: ['test/store/two-releases.test.ts', 'the stored result of an idempotency key'],
   },
+  {
+    name: 'a stored id beyond 2^53 is rounded',
+    file: 'src/gateway/tables/stored-value.ts',
+    text: 'return BigInt(String(json));',
+    replacement: 'return BigInt(Number(json));',
+    test: ['test/store/two-releases.test.ts', 'returns the original result'],
+  },
+  {
+    name: 'the header Idempotency-Key is ignored',
+    file: 'src/gateway/graphql/execution/graphql-js.ts',
+    text: 'isMutation ? withIdempotencyKey(call) : operation.document',
+    replacement: 'operation.document',
+    test: ['test/store/idempotency-header.test.ts', 'makes a repeated order return the first one'],
+  },
+  {
+    name: 'an Idempotency-Key that is sent twice counts once',
+    file: 'src/gateway/graphql/execution/idempotency-key.ts',
+    text: 'others.length > 0 ||',
+    replacement: 'others.length > 9 ||',
+    test: ['test/store/idempotency-header.test.ts', 'is refused if it is sent twice'],
+  },
 ];
 
 const CHANGES: Fault[] = [

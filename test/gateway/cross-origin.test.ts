@@ -212,7 +212,7 @@ describe('CORS_ORIGINS', () => {
   });
 
   it('lets the listed sites post operations with the headers that their preflight names', async () => {
-    const names = 'authorization,content-type,graphql-cost,x-request-id';
+    const names = 'authorization,content-type,graphql-cost,idempotency-key,x-request-id';
     const headers = { ...PREFLIGHT, 'Access-Control-Request-Headers': names, Origin: SITE };
     const answer = await requestRaw(shared, 'OPTIONS', '/graphql', headers);
     expect(answer.status).toBe(204);

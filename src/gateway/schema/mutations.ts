@@ -19,7 +19,8 @@ export const IDEMPOTENCY_KEY =
   'A unique key for this write, 1 to 255 characters, such as a UUID. If the key was already ' +
   'used with the same input, the mutation changes nothing and returns the original result. ' +
   'Keys are kept for a day, unless the operator has configured another period. Errors are ' +
-  'not stored, so a mutation that failed can be repeated with the same key.';
+  'not stored, so a mutation that failed can be repeated with the same key. The key can also ' +
+  'be sent in the header `Idempotency-Key`.';
 
 // Each mutation has its own transaction. Mutations that write long strings cost more.
 const WRITE_COST = { weight: '100' };

@@ -14,8 +14,9 @@ import {
   nextRow,
   selectionOf,
 } from '../../support/crud.ts';
-import { describeOnGateways, gateway } from '../../support/gateway.ts';
+import { describeOnGateways, gateway, type GraphqlAnswer } from '../../support/gateway.ts';
 import { makeCategory, makeOrder, makePet, mutate, stockOf } from '../../support/make.ts';
+import { post } from '../../support/post.ts';
 
 interface Write {
   mutation: string;
@@ -201,19 +202,33 @@ async function prepare({ mutation, fields }: Write) {
     D: await makePet(gateway, { categoryId }),
     E: await makeCategory(gateway),
   };
-  const send = async (input: string) => {
-    const args = input.replaceAll(
+  const toArguments = (input: string): string =>
+    input.replaceAll(
       /"(0*)([PCODE])"/g,
       (_match, zeros: string, name: string) => `"${zeros}${ids[name]}"`,
     );
+  const send = async (input: string) => {
     const { made } = await gateway.data(
-      `mutation ($key: String) { made: ${mutation}(${args}, idempotencyKey: $key) {
+      `mutation ($key: String) { made: ${mutation}(${toArguments(input)}, idempotencyKey: $key) {
         ${fields} ... on Error { code message } } }`,
       { key },
     );
     return made;
   };
-  return { send, read: readRows, key, petId };
+  /** Sends the mutation with its key in a header, or in `extensions`. */
+  const sendBeside = async (input: string, place: 'header' | 'extensions') => {
+    const query = `mutation { made: ${mutation}(${toArguments(input)}) { ${fields} ... on Error { code message } } }`;
+    const isHeader = place === 'header';
+    const response = await post(
+      gateway,
+      { query, ...(!isHeader && { extensions: { idempotencyKey: key } }) },
+      isHeader ? { headers: { 'Idempotency-Key': key } } : {},
+    );
+    const { data, errors } = (await response.json()) as GraphqlAnswer;
+    expect(errors).toBeUndefined();
+    return data.made;
+  };
+  return { send, sendBeside, read: readRows, key, petId };
 }
 
 const place = (input: Record<string, unknown>, idempotencyKey?: string | null) =>
@@ -242,6 +257,18 @@ describeOnGateways(() => {
       const after = await read();
       expect(after).not.toEqual(before);
       for (const input of [write.input, ...write.same]) expect(await send(input)).toEqual(first);
+      expect(await read()).toEqual(after);
+    });
+
+    it('runs once whether the key is in the header, in extensions or in the argument', async () => {
+      const write = await withRows(listed);
+      const { send, sendBeside, read } = await prepare(write);
+      const first = await sendBeside(write.input, 'header');
+      expect(first).not.toHaveProperty('code');
+      const after = await read();
+      expect(await sendBeside(write.input, 'header')).toEqual(first);
+      expect(await sendBeside(write.input, 'extensions')).toEqual(first);
+      expect(await send(write.input)).toEqual(first);
       expect(await read()).toEqual(after);
     });
 

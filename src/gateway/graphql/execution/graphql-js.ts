@@ -26,6 +26,7 @@ import { MAX_VALIDATION_ERRORS } from '../analysis/validation.ts';
 import { pathToNull, withExpected, withMissingField } from '../analysis/value-errors.ts';
 import { toExecutionError, toInputError } from '../client-errors.ts';
 import type { Call, Execute, Step } from './call.ts';
+import { withIdempotencyKey } from './idempotency-key.ts';
 
 /** Returns the variables with the values that graphql-js would pass on; undefined if one does not fit its type. */
 export const coerceVariables = (call: Call): Call['coerced'] =>
@@ -196,7 +197,7 @@ export const executeByGraphqlJs: Execute = (call) => {
   const isMutation = operation.node.operation === OperationTypeNode.MUTATION;
   const result = execute({
     schema: keepsRest(call) ? copyOf(schema) : schema,
-    document: operation.document,
+    document: isMutation ? withIdempotencyKey(call) : operation.document,
     operationName: operation.node.name?.value,
     variableValues: variables,
     contextValue: context,
