@@ -26,22 +26,47 @@ export interface Context {
   readonly authenticate: Authenticate;
 }
 
-/** The context of resolvers. */
-export interface CallContext extends Pick<Context, 'changes'>, Pick<Exchange, 'recipient'> {
-  /** What loaders read; graphql/execution/choose-source.ts may replace it. */
-  source: DataSource;
+/** The context of resolvers. Callers share the results of subscriptions, so nothing in it tells who the caller is. */
+export interface CallContext
+  extends Pick<Context, 'source' | 'changes'>, Pick<Exchange, 'recipient'> {
   /** Limits how many statements for lists the operation runs at the same time; created by its first list. */
   limit: LimitFunction | undefined;
+}
+
+/** The context of a mutation's own resolver. */
+export interface MutationContext extends CallContext {
   readonly caller: Caller;
-  /** The performance.now() at which the request had been read and its token verified. */
-  readonly arrivedAt: number;
-  /** The stream of a subscription; undefined in other operations. */
-  readonly stream?: {
-    /** Identifies the caller that opened the stream. */
-    readonly callerKey: string;
-    /** Closes the stream when aborted; the abort reason becomes the stream's error. */
-    readonly signal: AbortSignal;
-    /** The cursor after which a browser's EventSource resumes. It replaces the argument `after`. */
-    readonly lastEventId?: string | undefined;
-  };
+}
+
+/** An open subscription. */
+export interface OpenStream {
+  /** Identifies the caller that opened the stream. */
+  readonly callerKey: string;
+  /** Closes the stream when aborted; the abort reason becomes the stream's error. */
+  readonly signal: AbortSignal;
+  /** The cursor after which a browser's EventSource resumes. It replaces the argument `after`. */
+  readonly lastEventId?: string | undefined;
+}
+
+/** What differs by caller. Only the gateway reads it, for mutations and for the start of subscriptions. */
+export interface Origin {
+  readonly request?: Pick<MutationContext, 'caller'> & Pick<Exchange, 'requestLog'>;
+  readonly stream?: OpenStream;
+}
+
+const hasOrigin = (context: object): context is { readonly origin: Origin } => 'origin' in context;
+const originOf = (context: object): Origin => (hasOrigin(context) ? context.origin : {});
+
+/** Returns the request of a mutation, given the context of its execution. */
+export function requestOf(context: object): NonNullable<Origin['request']> {
+  const { request } = originOf(context);
+  if (!request) throw new Error('A mutation needs a request.');
+  return request;
+}
+
+/** Returns the stream of a subscription that starts. */
+export function streamOf(context: object): OpenStream {
+  const { stream } = originOf(context);
+  if (!stream) throw new Error('A subscription needs a stream.');
+  return stream;
 }

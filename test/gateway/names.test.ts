@@ -1,11 +1,10 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 
-import { createPglite, migratePglite, openPglite } from '../../src/gateway/database/pglite.ts';
-import type { Store } from '../../src/gateway/index.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { copyBookshop, importBookshop, openPgliteOf } from '../support/bookshop.ts';
+import { startGateway } from '../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
 
 /** Names that the gateway's statements could use, for columns and tables of the bookshop. */
@@ -25,38 +24,23 @@ const rename = (text: string): string =>
     text,
   );
 
-/** Writes a copy of the bookshop with these names, next to it, so that the paths in its imports stay the same. */
-function copyBookshop(): string {
-  const copy = mkdtempSync('test/gateway/names-');
-  cpSync('test/gateway/bookshop', copy, { recursive: true });
+/** Renames what a copy of the bookshop calls its columns and tables. */
+function renameIn(copy: string): void {
   const tables = join(copy, 'generated', 'tables.ts');
   const named = /(?<="(?:name|column|ownColumn)": )"[^"]*"/g;
   writeFileSync(tables, readFileSync(tables, 'utf8').replaceAll(named, rename));
   const [last = ''] = readdirSync(join(copy, 'migrations')).toSorted().toReversed();
   const migration = join(copy, 'migrations', last, 'migration.sql');
   writeFileSync(migration, rename(readFileSync(migration, 'utf8')));
-  return copy;
 }
 
-let folder: string;
-let gateway: Gateway;
-beforeAll(async () => {
-  folder = copyBookshop();
-  const { bookshop }: { bookshop: Store } = await import(resolve(folder, 'index.ts'));
-  const { migrations } = bookshop;
-  const open: Parameters<typeof startGateway>[1] = async (_config, log) => {
-    const pglite = await createPglite({});
-    await migratePglite(migrations, pglite, log);
-    return openPglite(migrations, pglite, log);
-  };
-  gateway = await startGateway({}, open, {}, bookshop);
-});
-afterAll(async () => {
-  await gateway.close();
-  rmSync(folder, { recursive: true });
-});
-
 it('a store can have columns and tables with names that the gateway also uses in its statements', async () => {
+  const copy = copyBookshop();
+  onTestFinished(() => rmSync(copy, { recursive: true }));
+  renameIn(copy);
+  const bookshop = await importBookshop(copy);
+  const gateway = await startGateway({}, openPgliteOf(bookshop), {}, bookshop);
+  onTestFinished(() => gateway.close());
   const made = await gateway.data(`mutation {
     createAuthor(input: { name: "Ada" }) { __typename }
     createBooks(input: [

@@ -1,10 +1,11 @@
 import { callerKeyOf } from '../auth/caller.ts';
 import type { Config, Limits } from '../config/config.ts';
-import type { CallContext, Exchange } from '../context.ts';
+import type { OpenStream } from '../context.ts';
 import { GatewayError, Unauthenticated, Unavailable } from '../contract/gateway-error.ts';
 import type { Recipient } from '../database/recipient.ts';
 import { AFTER_COST } from '../schema/change-types.ts';
 import type { StreamMetrics } from '../telemetry/stream-metrics.ts';
+import type { RequestContext } from './execution/call.ts';
 import { findMost } from './fair-queue.ts';
 
 /** The maximum cost of one subscription result. Most apps need at most 300. */
@@ -18,7 +19,7 @@ const DISPLACED =
 const SHUTDOWN = 'The gateway is shutting down. Resubscribe with your last cursor.';
 
 /** The results of one subscription. `destroyed` is true once it has ended. */
-export interface Stream extends Recipient, NonNullable<CallContext['stream']> {
+export interface Stream extends Recipient, OpenStream {
   /** Must be called when the stream has ended. */
   readonly close: () => void;
 }
@@ -30,7 +31,7 @@ export interface Streams {
    * caller with the most ends, unless this stream's caller would then have the most.
    * @throws GatewayError with TOO_MANY_STREAMS or SERVICE_UNAVAILABLE
    */
-  readonly open: (context: CallContext & Exchange, cost: number) => Stream;
+  readonly open: (context: RequestContext, cost: number) => Stream;
   /** Ends all streams and rejects new ones. */
   readonly endAll: () => void;
 }

@@ -171,7 +171,6 @@ export function createExecutor(
         requestLog,
         recipient,
         source: context.source,
-        limit: undefined,
         changes: context.changes,
         arrivedAt: performance.now(),
         caller,

@@ -1,4 +1,4 @@
-import type { CallContext } from '../context.ts';
+import type { CallContext, MutationContext } from '../context.ts';
 
 /** The types that a store passes to its builder. */
 export interface StoreTypes {
@@ -7,8 +7,8 @@ export interface StoreTypes {
 }
 
 /** The full types of a store's builder. */
-export interface BuilderTypes<Types extends StoreTypes> {
-  Context: CallContext;
+export interface BuilderTypes<Types extends StoreTypes, Context extends object = CallContext> {
+  Context: Context;
   PrismaTypes: Types['PrismaTypes'];
   Scalars: {
     ID: { Input: string; Output: bigint | string };
@@ -21,6 +21,15 @@ export interface BuilderTypes<Types extends StoreTypes> {
   DefaultNodeNullability: false;
 }
 
-export type Builder<Types extends StoreTypes = StoreTypes> = PothosSchemaTypes.SchemaBuilder<
-  PothosSchemaTypes.ExtendDefaultTypes<BuilderTypes<Types>>
+export type Builder<
+  Types extends StoreTypes = StoreTypes,
+  Context extends object = CallContext,
+> = PothosSchemaTypes.SchemaBuilder<
+  PothosSchemaTypes.ExtendDefaultTypes<BuilderTypes<Types, Context>>
 >;
+
+type MutationMethods = 'mutationField' | 'mutationFields';
+
+/** The builder of a store. Only the resolvers of mutations get the caller. */
+export type StoreBuilder<Types extends StoreTypes> = Omit<Builder<Types>, MutationMethods> &
+  Pick<Builder<Types, MutationContext>, MutationMethods>;

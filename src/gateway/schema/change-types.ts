@@ -8,7 +8,7 @@ import {
   requireKept,
 } from '../changes/change-log.ts';
 import type { ChangeFeed } from '../changes/feed.ts';
-import type { CallContext } from '../context.ts';
+import { type CallContext, streamOf } from '../context.ts';
 import { SEARCH_COST } from '../tables/conditions.ts';
 import type { Repository } from '../tables/repository.ts';
 import { lowerFirst, toEnumName } from '../tables/words.ts';
@@ -132,11 +132,11 @@ function defineQuery(
 }
 
 function followIn(
-  { changes, stream, source }: CallContext,
+  context: CallContext,
   request: Omit<Parameters<ChangeFeed['subscribe']>[0], 'source' | 'callerKey' | 'signal'>,
 ) {
-  if (!stream) throw new Error('A subscription needs a stream.');
-  const { callerKey, signal, lastEventId } = stream;
+  const { changes, source } = context;
+  const { callerKey, signal, lastEventId } = streamOf(context);
   const after = lastEventId ?? request.after;
   return changes.subscribe({ ...request, after, source, callerKey, signal });
 }

@@ -15,7 +15,7 @@ import type { Kind } from '../kinds/kind.ts';
 import { KINDS } from '../kinds/kinds.ts';
 import type { Store } from '../store.ts';
 import type { Repository } from '../tables/repository.ts';
-import type { Builder, BuilderTypes, StoreTypes } from './builder-types.ts';
+import type { Builder, BuilderTypes, StoreBuilder, StoreTypes } from './builder-types.ts';
 import { defineChanges } from './change-types.ts';
 import { defineLists } from './connections.ts';
 import { cost, listSize } from './cost-directives.ts';
@@ -203,7 +203,9 @@ export function createBuilder<Types extends StoreTypes>(options: BuilderOptions)
   const rowFieldsOf = defineRowFields(plain, { ...inputs, addLine });
   const { addChanges, defineChangesQuery } = defineChanges(plain, inputs);
   return {
-    builder,
+    // Only the types of its methods differ.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    builder: builder as unknown as StoreBuilder<Types>,
     Node,
     newInputOf: inputs.newInputOf,
     deletedOf: defineDeleted(builder),

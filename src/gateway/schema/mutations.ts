@@ -9,9 +9,10 @@ import SchemaBuilder, {
 } from '@pothos/core';
 import type { GraphQLFieldResolver } from 'graphql';
 
-import { type Caller, requireScope } from '../auth/caller.ts';
+import { requireScope } from '../auth/caller.ts';
+import { requestOf } from '../context.ts';
 import { GatewayError, Undeclared } from '../contract/gateway-error.ts';
-import { addError, type RequestLog } from '../telemetry/request-log.ts';
+import { addError } from '../telemetry/request-log.ts';
 import type { Cost, FieldSql } from './field-extensions.ts';
 
 /** The description of every argument `idempotencyKey`. */
@@ -43,18 +44,6 @@ function withCost<Types extends SchemaTypes>(
   };
 }
 
-interface Call {
-  readonly caller: Caller;
-  readonly requestLog?: RequestLog;
-}
-
-const isCall = (context: object): context is Call => 'caller' in context;
-
-function callOf(context: object): Call {
-  if (!isCall(context)) throw new Error('A mutation needs a caller.');
-  return context;
-}
-
 type Resolve<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['Context'], object>;
 
 /** Returns a resolver that adds the code of its error to the request log, before the error becomes data. */
@@ -68,8 +57,7 @@ const recordErrors =
       return await resolve(source, args, context, info);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
-      const { requestLog } = callOf(context);
-      if (requestLog) addError(requestLog, error);
+      addError(requestOf(context).requestLog, error);
       // Only the errors of a store have a `kind`.
       const isDeclared = errors?.types?.some((type) => error instanceof type);
       throw 'kind' in error.constructor && !isDeclared ? new Undeclared(error, name) : error;
@@ -126,11 +114,16 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     };
   }
 
+  /** Gives the resolver the caller. */
   override wrapResolve(
     resolve: Resolve<Types>,
     field: PothosOutputFieldConfig<Types>,
   ): Resolve<Types> {
-    return field.kind === 'Mutation' ? recordErrors(resolve, field) : resolve;
+    if (field.kind !== 'Mutation') return resolve;
+    return recordErrors((source, args, context, info) => {
+      const { caller } = requestOf(context);
+      return resolve(source, args, { ...context, caller }, info);
+    }, field);
   }
 
   /** Checks the scope before a plugin of the store reads the arguments. */
@@ -141,7 +134,7 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     if (!resolve || field.kind !== 'Mutation') return resolve;
     const { scope } = field.pothosOptions;
     return recordErrors((source, args, context, info) => {
-      requireScope(callOf(context).caller, scope);
+      requireScope(requestOf(context).caller, scope);
       return resolve(source, args, context, info);
     }, field);
   }

@@ -1,6 +1,6 @@
 import type { InputRef, OutputRef } from '@pothos/core';
 
-import type { CallContext } from '../context.ts';
+import type { MutationContext } from '../context.ts';
 import type { ErrorType } from '../contract/gateway-error.ts';
 import { MAX_LINES, MAX_LIST_SIZE } from '../contract/parse.ts';
 import type { Database } from '../database/database.ts';
@@ -56,7 +56,7 @@ const keyArgument = (builder: Builder) =>
 /** Creates the resolver of a mutation, which writes for its caller. */
 const resolveBy =
   <Result>(write: (session: Database, args: object, caller?: string) => Result) =>
-  (_root: object, args: object, { source, caller }: CallContext): Result =>
+  (_root: object, args: object, { source, caller }: MutationContext): Result =>
     write(source.db, args, caller.subject);
 
 /**

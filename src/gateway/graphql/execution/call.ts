@@ -1,13 +1,20 @@
 import type { ExecutionResult, GraphQLSchema } from 'graphql';
 
+import type { Caller } from '../../auth/caller.ts';
 import type { Change } from '../../changes/change-log.ts';
-import type { CallContext, Exchange } from '../../context.ts';
+import type { Context, Exchange } from '../../context.ts';
+import type { DataSource } from '../../tables/loaders.ts';
 import type { Estimate, Variables } from '../analysis/field-cost.ts';
 import type { Operation } from '../analysis/operation.ts';
 import type { DocumentParams } from '../params.ts';
 
 /** The context that plugins get for a request. */
-export interface RequestContext extends CallContext, Exchange {
+export interface RequestContext extends Exchange, Pick<Context, 'changes'> {
+  /** What loaders read; choose-source.ts may replace it. */
+  source: DataSource;
+  readonly caller: Caller;
+  /** The performance.now() at which the request had been read and its token verified. */
+  readonly arrivedAt: number;
   readonly params: DocumentParams;
   /** Whether the request is a GET or HEAD, which must not change anything. */
   readonly isSafe: boolean;

@@ -17,6 +17,7 @@ import {
 } from 'graphql';
 
 import type { Config } from '../../config/config.ts';
+import type { CallContext, Origin } from '../../context.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
 import { perObject } from '../../tables/per-object.ts';
 import type { Variables } from '../analysis/field-cost.ts';
@@ -188,6 +189,29 @@ const keepsRest = ({ schema, operation }: Call): boolean =>
   operation.node.operation !== OperationTypeNode.QUERY ||
   usageOf(schema, operation).counted.has('Query.changes');
 
+/** The context that graphql-js passes to resolvers. */
+export class ExecutionContext implements CallContext {
+  readonly source: CallContext['source'];
+  readonly changes: CallContext['changes'];
+  readonly recipient: CallContext['recipient'];
+  limit: CallContext['limit'] = undefined;
+  readonly origin: Origin;
+
+  constructor({ source, changes, recipient }: Omit<CallContext, 'limit'>, origin: Origin) {
+    this.source = source;
+    this.changes = changes;
+    this.recipient = recipient;
+    this.origin = origin;
+  }
+
+  /** A mutation's own resolver gets a copy with the caller (schema/mutations.ts). */
+  get caller(): never {
+    throw new Error(
+      'Only the resolver of a field of Mutation has a `caller`: callers share the results of other fields.',
+    );
+  }
+}
+
 /**
  * Executes operations with graphql-js. After a mutation, wakes this process's change feed and, where notifications are
  * supported, those of other gateways.
@@ -200,7 +224,7 @@ export const executeByGraphqlJs: Execute = (call) => {
     document: isMutation ? withIdempotencyKey(call) : operation.document,
     operationName: operation.node.name?.value,
     variableValues: variables,
-    contextValue: context,
+    contextValue: new ExecutionContext(context, isMutation ? { request: context } : {}),
     rootValue: root,
     options: { maxCoercionErrors: MAX_VALIDATION_ERRORS },
   });

@@ -4,12 +4,13 @@ import { isAsyncIterable } from 'graphql-yoga';
 
 import { type Change, cursorOf } from '../../changes/change-log.ts';
 import type { Config } from '../../config/config.ts';
+import type { OpenStream } from '../../context.ts';
 import { GatewayError, toError } from '../../contract/gateway-error.ts';
 import { toExecutionError } from '../client-errors.ts';
 import { EVENT_ID } from '../event-stream.ts';
 import type { Streams } from '../streams.ts';
 import type { Call, Execute, Subscribe } from './call.ts';
-import { findInputErrors } from './graphql-js.ts';
+import { ExecutionContext, findInputErrors } from './graphql-js.ts';
 import { mapResult } from './limit-cost.ts';
 import { shareResults } from './share-results.ts';
 
@@ -18,14 +19,17 @@ const NO_FIELD = 'The subscription selects no fields.';
 type Source = AsyncIterable<unknown> | ExecutionResult;
 
 /** Returns the changes that a subscription follows, or a result with the errors that prevent it. */
-async function findSource({ schema, operation, variables, context }: Call): Promise<Source> {
+async function findSource(
+  { schema, operation, variables, context }: Call,
+  stream: OpenStream,
+): Promise<Source> {
   try {
     return await createSourceEventStream({
       schema,
       document: operation.document,
       operationName: operation.node.name?.value,
       variableValues: variables,
-      contextValue: context,
+      contextValue: new ExecutionContext(context, { stream }),
     });
   } catch (error) {
     // graphql-js throws a TypeError if the subscription selects no root field.
@@ -51,12 +55,10 @@ export function createSubscribe(execute: Execute, streams: Streams, config: Conf
   return async (call: Call) => {
     const errors = findInputErrors(call, config);
     if (errors.length > 0) return { errors };
-    const { context } = call;
-    const stream = streams.open(context, call.estimate.cost);
-    const inStream = { ...call, context: { ...context, stream } };
+    const stream = streams.open(call.context, call.estimate.cost);
     let source: Source = {};
     try {
-      source = await findSource(inStream);
+      source = await findSource(call, stream);
     } finally {
       if (!isAsyncIterable(source)) stream.close();
     }
@@ -67,7 +69,7 @@ export function createSubscribe(execute: Execute, streams: Streams, config: Conf
       (change) => {
         // oxlint-disable-next-line no-unsafe-type-assertion -- the fields of Subscription yield changes
         const root = change as Change;
-        return share(inStream, { root, variables, stream });
+        return share(call, { root, variables, stream });
       },
       (error: unknown) => ({ errors: [toExecutionError(toError(error))] }),
       stream.close,

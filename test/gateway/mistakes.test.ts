@@ -1,0 +1,125 @@
+import { rmSync } from 'node:fs';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { createBuilder } from '../../src/gateway/index.ts';
+import { copyBookshop, type Edit, importBookshop, openPgliteOf } from '../support/bookshop.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { openEvents } from '../support/live.ts';
+
+// In each edit, this text of the bookshop gets more fields in front of it.
+const IN_BOOK = '    title: t.exposeString(';
+const IN_QUERY = '  book: t.field(fields.row),';
+const IN_MUTATION = '  createBook: t.field({ ...fields.create(), scope }),';
+
+const addTo = (text: string, fields: string): Edit => ['book.ts', text, `${fields}\n${text}`];
+
+const CALLER = "resolve: (_parent, _args, context) => (context as any).caller.subject ?? 'nobody'";
+const reader = (name: string): string =>
+  `${name}: t.string({ description: 'Who reads.', extensions: { maxBytes: 300 }, ${CALLER} }),`;
+
+const EDITS: readonly Edit[] = [
+  addTo(IN_BOOK, reader('readBy')),
+  addTo(IN_QUERY, reader('reader')),
+  addTo(
+    IN_MUTATION,
+    `touchBook: t.field({
+      type: Book, description: 'Returns a book and who asks.', scope, errors: { types: [books.notFound] },
+      args: { id: t.arg.id({ required: true, description: 'The id.' }) },
+      resolve: async (_root, { id }, { source, caller }) => ({
+        ...(await books.required.load(source, parseId(id, 'id'))), title: String(caller.scopes),
+      }),
+    }),`,
+  ),
+];
+
+describe('a mistake in a resolver fails the field, and the log says why', () => {
+  let copy: string;
+  let gateway: Gateway;
+  beforeAll(async () => {
+    copy = copyBookshop(EDITS);
+    const bookshop = await importBookshop(copy);
+    gateway = await startGateway({}, openPgliteOf(bookshop), {}, bookshop);
+    await gateway.data(
+      'mutation { createBook(input: { title: "One", isbn: "1111111111111" }) { __typename } }',
+    );
+  });
+  afterAll(async () => {
+    await gateway.close();
+    rmSync(copy, { recursive: true });
+  });
+
+  /** Expects one masked error, and the cause in the log. */
+  function expectCause(errors: unknown, path: readonly (string | number)[], message: string): void {
+    const extensions = { code: 'INTERNAL_SERVER_ERROR', status: 500 };
+    expect(errors).toMatchObject([{ path, extensions }]);
+    expect(JSON.stringify(errors)).not.toContain(message);
+    expect(gateway.loggedErrors.splice(0)).toMatchObject([{ err: { message }, path }]);
+  }
+
+  const NO_CALLER =
+    'Only the resolver of a field of Mutation has a `caller`: callers share the results of other fields.';
+
+  it.each([
+    ['a query', '{ reader }', ['reader']],
+    ['an object', '{ book(id: "1") { readBy } }', ['book', 'readBy']],
+    [
+      'the result of a mutation',
+      'mutation { updateBook(id: "1", input: { copies: 2 }) { ... on Book { readBy } } }',
+      ['updateBook', 'readBy'],
+    ],
+  ])('that reads the caller in %s', async (_place, query, path) => {
+    const { errors } = await gateway.graphql(query);
+    expectCause(errors, path, NO_CALLER);
+  });
+
+  it('that reads the caller in the result of a subscription', async () => {
+    const query = 'subscription { bookChanged { book { readBy } } }';
+    const events = await openEvents(gateway, query);
+    await gateway.data('mutation { updateBook(id: "1", input: { copies: 3 }) { __typename } }');
+    const { errors } = (await events.result()) ?? {};
+    events.disconnect();
+    expectCause(errors, ['bookChanged', 'book', 'readBy'], NO_CALLER);
+  });
+
+  it('but the resolver of a mutation has the caller', async () => {
+    const { touchBook } = await gateway.data(
+      'mutation { touchBook(id: "1") { ... on Book { title } } }',
+    );
+    expect(touchBook).toEqual({ title: 'all' });
+  });
+});
+
+it('only the resolvers of mutations have the caller, by their types', () => {
+  const { builder } = createBuilder<{ PrismaTypes: object }>({
+    datamodel: { datamodel: { models: {} } },
+    tables: {},
+  });
+  const isKnown = { description: 'Whether the caller is known.' };
+  const define = (): void => {
+    builder.queryField('isKnown', (t) =>
+      t.boolean({
+        ...isKnown,
+        // @ts-expect-error -- a query has no caller
+        resolve: (_root, _args, { caller }) => caller.subject !== undefined,
+      }),
+    );
+    builder.objectRef('Any').implement({
+      fields: (t) => ({
+        isKnown: t.boolean({
+          ...isKnown,
+          // @ts-expect-error -- the field of an object has no caller
+          resolve: (_root, _args, { caller }) => caller.subject !== undefined,
+        }),
+      }),
+    });
+    builder.mutationField('isKnown', (t) =>
+      t.boolean({
+        ...isKnown,
+        scope: 'any',
+        resolve: (_root, _args, { caller }) => caller.subject !== undefined,
+      }),
+    );
+  };
+  expect(define).not.toThrow();
+});

@@ -1,0 +1,40 @@
+import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+import { createPglite, migratePglite, openPglite } from '../../src/gateway/database/pglite.ts';
+import type { Store } from '../../src/gateway/index.ts';
+import type { OpenDatabase } from './gateway.ts';
+
+/** A text in a file of the bookshop, and the text that replaces it. */
+export type Edit = readonly [file: string, text: string, replacement: string];
+
+/** Copies the bookshop next to it, so that the paths in its imports stay the same. The caller removes the folder. */
+export function copyBookshop(edits: readonly Edit[] = []): string {
+  const copy = mkdtempSync('test/gateway/bookshop-');
+  cpSync('test/gateway/bookshop', copy, { recursive: true });
+  for (const [name, text, replacement] of edits) {
+    const file = join(copy, name);
+    const before = readFileSync(file, 'utf8');
+    if (!before.includes(text)) throw new Error(`${name} does not contain ${text}`);
+    writeFileSync(
+      file,
+      before.replace(text, () => replacement),
+    );
+  }
+  return copy;
+}
+
+/** Imports the store of a copy. */
+export async function importBookshop(copy: string): Promise<Store> {
+  const { bookshop }: { bookshop: Store } = await import(resolve(copy, 'index.ts'));
+  return bookshop;
+}
+
+/** Returns the function that opens a new PGlite with the migrations of a store. */
+export const openPgliteOf =
+  ({ migrations }: Store): OpenDatabase =>
+  async (_config, log) => {
+    const pglite = await createPglite({});
+    await migratePglite(migrations, pglite, log);
+    return openPglite(migrations, pglite, log);
+  };
