@@ -11,7 +11,7 @@ import {
   filterBy,
   listOf,
 } from '../../src/gateway/index.ts';
-import { requireListSizes } from '../../src/gateway/schema/list-sizes.ts';
+import { requireListSizes } from '../../src/gateway/schema/check-store.ts';
 import { printSchema } from '../../src/gateway/schema/print.ts';
 import { limitTexts } from '../../src/gateway/schema/text-sizes.ts';
 import { petStore } from '../../src/store/index.ts';

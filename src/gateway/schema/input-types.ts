@@ -3,7 +3,6 @@ import type { InputRef } from '@pothos/core';
 import type { RangeType } from '../kinds/kind.ts';
 import { type Condition, describe, isIn, type Place } from '../tables/conditions.ts';
 import type { Repository } from '../tables/repository.ts';
-import type { Field } from '../tables/stored-table.ts';
 import type { Builder } from './builder-types.ts';
 
 // Refers to a type by its name, which Pothos finds when the schema is built.
@@ -64,31 +63,6 @@ function defineFilters(builder: Builder) {
         ),
     });
   };
-}
-
-/** @throws Error if callers could not create a row, or could not find out why that failed */
-export function requireInputs<Row extends object>({
-  type,
-  fields,
-  idField,
-  inputs,
-}: Repository<Row>): void {
-  const names = new Set(inputs.map(({ name }) => name));
-  for (const { name, isNullable, hasDefault } of new Map<string, Field>(
-    Object.entries(fields),
-  ).values()) {
-    const isNeeded = !isNullable && !hasDefault && name !== idField;
-    if (isNeeded && !names.has(name)) {
-      throw new Error(`${type}.${name} has no default, so it must be one of the inputs.`);
-    }
-  }
-  for (const { name, field, missing } of inputs) {
-    if (field?.isReference && !missing) {
-      throw new Error(
-        `${type}.${name} must set \`missing\` to the error for an id that does not exist.`,
-      );
-    }
-  }
 }
 
 export function defineInputTypes(builder: Builder) {

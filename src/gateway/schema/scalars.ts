@@ -14,7 +14,7 @@ import {
 
 import { kindOfScalar } from '../kinds/kinds.ts';
 import { isInfinite } from '../kinds/times.ts';
-import { fieldsIn } from './list-sizes.ts';
+import { fieldsIn } from './fields-in.ts';
 
 /**
  * The scalar ID: an int64 in decimal digits, or a global id (nodes.ts). JSON numbers are accepted only if they are exact.

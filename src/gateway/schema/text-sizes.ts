@@ -4,7 +4,7 @@ import { KINDS } from '../kinds/kinds.ts';
 import { MAX_SORTED_LENGTH } from '../tables/sorts.ts';
 import type { Model } from '../tables/stored-table.ts';
 import { TEXT_LENGTH } from './cost-directives.ts';
-import { fieldsIn } from './list-sizes.ts';
+import { fieldsIn } from './fields-in.ts';
 
 export type Tables = Readonly<Record<string, Model>>;
 

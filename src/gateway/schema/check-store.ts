@@ -1,0 +1,127 @@
+import {
+  getNamedType,
+  getNullableType,
+  type GraphQLSchema,
+  isAbstractType,
+  isInputObjectType,
+  isInterfaceType,
+  isListType,
+  isObjectType,
+} from 'graphql';
+
+import type { Repository } from '../tables/repository.ts';
+import type { Field } from '../tables/stored-table.ts';
+import { fieldsIn, type Output } from './fields-in.ts';
+
+// The options that Pothos and the gateway's plugins read. A plugin that the builder does not use adds its options to the
+// types of TypeScript too, as soon as a file imports it.
+const TYPE = 'name description interfaces fields isTypeOf resolveType extensions'.split(' ');
+const FIELD =
+  'type args nullable description deprecationReason extensions resolve subscribe errors scope'.split(
+    ' ',
+  );
+const INPUT = 'type required description deprecationReason defaultValue extensions'.split(' ');
+const OF_MUTATION = ['description', 'scope', 'errors'];
+
+interface Defined {
+  readonly extensions: object;
+}
+
+/** Returns the options with which something was defined; Pothos (4.15) keeps them. */
+const optionsOf = ({ extensions }: Defined): object =>
+  'pothosOptions' in extensions && extensions.pothosOptions instanceof Object
+    ? extensions.pothosOptions
+    : {};
+
+function requireKnown(place: string, defined: Defined, ...known: readonly string[]): void {
+  const unknown = Object.keys(optionsOf(defined)).find((option) => !known.includes(option));
+  if (unknown === undefined) return;
+  throw new Error(
+    `${place} has the option ${unknown}, which no plugin in the builder's \`plugins\` reads.`,
+  );
+}
+
+/**
+ * `added` are the options that the store's own plugins read.
+ * @throws Error if an option would be ignored, or if a mutation lacks one that it needs
+ */
+export function requireOptions(schema: GraphQLSchema, added: readonly string[]): void {
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (isObjectType(type) || isInterfaceType(type))
+      requireKnown(type.name, type, ...TYPE, ...added);
+    if (!isInputObjectType(type)) continue;
+    for (const field of Object.values(type.getFields())) {
+      requireKnown(`${type.name}.${field.name}`, field, ...INPUT, ...added);
+    }
+  }
+  for (const { type, field } of fieldsIn(schema)) {
+    const place = `${type.name}.${field.name}`;
+    requireKnown(place, field, ...FIELD, ...added);
+    for (const arg of field.args) requireKnown(`${place}(${arg.name}:)`, arg, ...INPUT, ...added);
+  }
+  for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {
+    const given = Object.entries(optionsOf(field)).flatMap(([name, value]) => (value ? name : []));
+    const missing = OF_MUTATION.find((option) => !given.includes(option));
+    if (missing) throw new Error(`Mutation.${field.name} needs the option ${missing}.`);
+  }
+}
+
+/** Returns the names of the types on which a field's result can be selected. */
+function typesOf(schema: GraphQLSchema, { type }: Output['field']): Set<string> {
+  const named = getNamedType(type);
+  const members = isAbstractType(named) ? schema.getPossibleTypes(named) : [named];
+  const interfaces = members.flatMap((one) => (isObjectType(one) ? one.getInterfaces() : []));
+  return new Set([...members, ...interfaces].map(({ name }) => name));
+}
+
+const sizeOf = ({ extensions }: Output['field']) => extensions.directives?.listSize;
+
+/**
+ * Requires a maximum size of every list, so that the cost and the size of every response can be estimated. Either the
+ * list has a size (listOf), or every field that returns its type has one that names the list in `sizedFields`.
+ * @throws Error that names a list without a size
+ */
+export function requireListSizes(schema: GraphQLSchema): void {
+  const outputs = [...fieldsIn(schema)];
+  const parents = outputs.map(({ field }) => ({
+    types: typesOf(schema, field),
+    sized: sizeOf(field)?.sizedFields ?? [],
+  }));
+  for (const { type, field } of outputs) {
+    const list = getNullableType(field.type);
+    if (!isListType(list)) continue;
+    const isNested = isListType(getNullableType(list.ofType));
+    if (!isNested && sizeOf(field)?.sizedFields.length === 0) continue;
+    const around = parents.filter(({ types }) => types.has(type.name));
+    if (!isNested && around.length > 0 && around.every(({ sized }) => sized.includes(field.name)))
+      continue;
+    throw new Error(
+      `${type.name}.${field.name} needs the maximum size of its list: extensions: listOf(100), for example.`,
+    );
+  }
+}
+
+/** @throws Error if callers could not create a row, or could not find out why that failed */
+export function requireInputs<Row extends object>({
+  type,
+  fields,
+  idField,
+  inputs,
+}: Repository<Row>): void {
+  const names = new Set(inputs.map(({ name }) => name));
+  for (const { name, isNullable, hasDefault } of new Map<string, Field>(
+    Object.entries(fields),
+  ).values()) {
+    const isNeeded = !isNullable && !hasDefault && name !== idField;
+    if (isNeeded && !names.has(name)) {
+      throw new Error(`${type}.${name} has no default, so it must be one of the inputs.`);
+    }
+  }
+  for (const { name, field, missing } of inputs) {
+    if (field?.isReference && !missing) {
+      throw new Error(
+        `${type}.${name} must set \`missing\` to the error for an id that does not exist.`,
+      );
+    }
+  }
+}
