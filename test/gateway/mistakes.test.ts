@@ -19,6 +19,30 @@ const reader = (name: string): string =>
   `${name}: t.string({ description: 'Who reads.', extensions: { maxBytes: 300 }, ${CALLER} }),`;
 
 const EDITS: readonly Edit[] = [
+  ['book.ts', '  Id,', '  Id,\n  listOf,'],
+  addTo(
+    IN_BOOK,
+    `tags: t.stringList({
+      description: 'Tags.', extensions: { ...listOf(2), maxBytes: 6 },
+      resolve: ({ copies }) => Array.from({ length: copies }, () => 'Ω'.repeat(copies)),
+    }),
+    later: t.stringList({
+      description: 'Tags.', extensions: { ...listOf(3), maxBytes: 6 },
+      resolve: ({ copies }) => [Promise.resolve('fourth'.slice(0, copies + 2)), 'tag'],
+    }),
+    note: t.string({
+      description: 'A note.',
+      ...derivedValue({ of: ({ copies }) => 'x'.repeat(copies === 3 ? 5 : copies), sql: (book) => \`repeat('x', \${book}.copies)\`, maxBytes: 6 }),
+    }),`,
+  ),
+  addTo(
+    IN_QUERY,
+    `counts: t.intList({
+      description: 'Numbers.', extensions: listOf(1, ['first']),
+      args: { first: t.arg.int({ description: 'How many.' }) },
+      resolve: async () => new Set([1, 2, 3]),
+    }),`,
+  ),
   addTo(IN_BOOK, reader('readBy')),
   addTo(IN_QUERY, reader('reader')),
   addTo(
@@ -80,6 +104,42 @@ describe('a mistake in a resolver fails the field, and the log says why', () => 
     const { errors } = (await events.result()) ?? {};
     events.disconnect();
     expectCause(errors, ['bookChanged', 'book', 'readBy'], NO_CALLER);
+  });
+
+  const UPDATE = 'mutation { updateBook(id: "1", input: { copies: 3 }) { ... on Book';
+  const COUNTS = 'Query.counts returned 3 items, but declares at most 1.';
+  const TWO_COUNTS = 'Query.counts returned 3 items, but declares at most 2.';
+  const NOTE = 'Book.note returned 7 bytes as JSON, but its maxBytes is 6.';
+  const TAGS = 'Book.tags returned 3 items, but declares at most 2.';
+  const LATER = 'Book.later returned 7 bytes as JSON, but its maxBytes is 6.';
+
+  it.each<[string, string, (string | number)[], string]>([
+    ['a longer list than it declares', '{ counts }', ['counts'], COUNTS],
+    ['a longer list than an argument asks for', '{ counts(first: 2) }', ['counts'], TWO_COUNTS],
+    ['a longer list in a mutation', `${UPDATE} { tags } } }`, ['updateBook', 'tags'], TAGS],
+    ['a longer string in a list', `${UPDATE} { later } } }`, ['updateBook', 'later', 0], LATER],
+    ['a longer string', `${UPDATE} { note } } }`, ['updateBook', 'note'], NOTE],
+  ])('that returns %s', async (_what, query, path, message) => {
+    const { errors } = await gateway.graphql(query);
+    expectCause(errors, path, message);
+  });
+
+  it('that returns a longer list in the result of a subscription', async () => {
+    const events = await openEvents(gateway, 'subscription { bookChanged { after { tags } } }');
+    await gateway.data(
+      'mutation { createBook(input: { title: "Two", isbn: "2222222222222", copies: 3 }) { __typename } }',
+    );
+    const { errors } = (await events.result()) ?? {};
+    events.disconnect();
+    expectCause(errors, ['bookChanged', 'after', 'tags'], TAGS);
+  });
+
+  it('but a value of the declared size is returned', async () => {
+    await gateway.data(`${UPDATE.replace('3', '2')} { copies } } }`);
+    expect(await gateway.data('{ counts(first: 3) book(id: "1") { tags later note } }')).toEqual({
+      counts: [1, 2, 3],
+      book: { tags: ['ΩΩ', 'ΩΩ'], later: ['four', 'tag'], note: 'xx' },
+    });
   });
 
   it('but the resolver of a mutation has the caller', async () => {

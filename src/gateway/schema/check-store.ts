@@ -96,7 +96,8 @@ export function requireListSizes(schema: GraphQLSchema): void {
     if (!isNested && around.length > 0 && around.every(({ sized }) => sized.includes(field.name)))
       continue;
     throw new Error(
-      `${type.name}.${field.name} needs the maximum size of its list: extensions: listOf(100), for example.`,
+      `${type.name}.${field.name} needs the maximum size of its list: extensions: listOf(100), for example, or ` +
+        'extensions: { directives: { ...listOf(100).directives, cost } } with a cost.',
     );
   }
 }

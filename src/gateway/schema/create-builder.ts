@@ -17,6 +17,7 @@ import type { Store } from '../store.ts';
 import type { Repository } from '../tables/repository.ts';
 import type { Builder, BuilderTypes, StoreBuilder, StoreTypes } from './builder-types.ts';
 import { defineChanges } from './change-types.ts';
+import { checkSizes } from './check-sizes.ts';
 import { requireListSizes, requireOptions } from './check-store.ts';
 import { defineLists } from './connections.ts';
 import { cost, listSize } from './cost-directives.ts';
@@ -236,6 +237,7 @@ export function createBuilder<Types extends StoreTypes>(options: BuilderOptions)
       );
       requireOptions(schema, Object.values(plugins).flat());
       sendInfiniteAsNull(schema);
+      checkSizes(schema);
       limitTexts(schema, tables);
       requireListSizes(schema);
       return { schema, changedTypes, errorCodes };

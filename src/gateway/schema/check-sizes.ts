@@ -1,0 +1,75 @@
+import {
+  defaultFieldResolver,
+  getNamedType,
+  type GraphQLScalarType,
+  type GraphQLSchema,
+  isInterfaceType,
+  isScalarType,
+} from 'graphql';
+
+import type { Arguments, ListSize } from './field-extensions.ts';
+import { fieldsIn } from './fields-in.ts';
+
+/** Returns a value unless it is too large. */
+type Check = (value: unknown, args: Arguments) => unknown;
+
+const isIterable = (value: unknown): value is Iterable<unknown> =>
+  typeof value === 'object' && value !== null && Symbol.iterator in value;
+
+/** Returns the maximum number of items, as it is estimated before the execution (graphql/analysis/cost.ts). */
+function maxItems({ slicingArguments, assumedSize }: ListSize, args: Arguments): number {
+  const sizes = slicingArguments.flatMap((name): number[] => {
+    const value = args[name];
+    if (Array.isArray(value)) return [value.length];
+    return typeof value === 'number' ? [value] : [];
+  });
+  return sizes.length > 0 ? Math.max(...sizes) : assumedSize;
+}
+
+const checkItems =
+  (place: string, listSize: ListSize): Check =>
+  (value, args) => {
+    if (!isIterable(value)) return value;
+    const items = [...value];
+    const max = maxItems(listSize, args);
+    if (items.length <= max) return items;
+    throw new Error(`${place} returned ${items.length} items, but declares at most ${max}.`);
+  };
+
+function checkText(place: string, scalar: GraphQLScalarType, maxBytes: number): Check {
+  const check = (value: unknown): unknown => {
+    if (value == null || value instanceof Error) return value;
+    if (value instanceof Promise) return value.then(check);
+    if (isIterable(value)) return Array.from(value, check);
+    const bytes = Buffer.byteLength(JSON.stringify(scalar.serialize(value)));
+    if (bytes <= maxBytes) return value;
+    throw new Error(`${place} returned ${bytes} bytes as JSON, but its maxBytes is ${maxBytes}.`);
+  };
+  return check;
+}
+
+/**
+ * Checks what the fields with a declared size return, because the cost and the size of every response are estimated
+ * from these sizes. Columns and connections have no declared sizes.
+ */
+export function checkSizes(schema: GraphQLSchema): void {
+  for (const { type, field } of fieldsIn(schema)) {
+    const { maxBytes, directives, listPart } = field.extensions;
+    if (isInterfaceType(type) || listPart) continue;
+    const place = `${type.name}.${field.name}`;
+    const named = getNamedType(field.type);
+    const listSize = directives?.listSize;
+    const checks = [
+      ...(listSize?.sizedFields.length === 0 ? [checkItems(place, listSize)] : []),
+      ...(maxBytes !== undefined && isScalarType(named) ? [checkText(place, named, maxBytes)] : []),
+    ];
+    const { resolve = defaultFieldResolver } = field;
+    if (checks.length === 0) continue;
+    field.resolve = (root, args: Arguments, context, info) => {
+      const check = (value: unknown): unknown =>
+        checks.reduce((checked, one) => one(checked, args), value);
+      const value: unknown = resolve(root, args, context, info);
+      return value instanceof Promise ? value.then(check) : check(value);
+    };
+  }
+}
