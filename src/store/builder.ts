@@ -12,4 +12,5 @@ export const { builder, Node, fieldsOf, newInputOf, deletedOf, linesField, addLi
   createBuilder<Types>({
     datamodel: getDatamodel(),
     tables: TABLES,
+    scopes: ['pets:write', 'inventory:write', 'orders:write'],
   });

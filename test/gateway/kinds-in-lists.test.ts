@@ -127,6 +127,7 @@ function createStore() {
   const { builder, fieldsOf, createSchema } = createBuilder<{ PrismaTypes: object }>({
     datamodel: { datamodel: { models: {} } },
     tables: { Thing },
+    scopes: ['any'],
   });
   builder.enumType('Size', { values: VALUES.Size });
   const Type = builder

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { createBuilder } from '../../src/gateway/index.ts';
 import { copyBookshop, type Edit, importBookshop, openPgliteOf } from '../support/bookshop.ts';
@@ -56,6 +56,46 @@ const EDITS: readonly Edit[] = [
     }),`,
   ),
 ];
+
+describe('a store with a mistake does not start, and says why', () => {
+  it.each<[string, Edit[], string]>([
+    [
+      'a misspelt scope',
+      [['book.ts', 'fields.create(), scope', "fields.create(), scope: 'books:wirte'"]],
+      "Mutation.createBook has the scope books:wirte, which is not in the builder's `scopes`: books:write.",
+    ],
+    [
+      'a scope of a field of Query',
+      [['book.ts', 't.field(fields.row)', 't.field({ ...fields.row, scope })']],
+      'Query.book must not have the option scope: only mutations require a scope.',
+    ],
+    [
+      'a scope of a field of an object',
+      [['book.ts', "t.exposeInt('copies')", "t.exposeInt('copies', { scope })"]],
+      'Book.copies must not have the option scope: only mutations require a scope.',
+    ],
+    [
+      'a list whose size is replaced by a cost',
+      [
+        ['book.ts', '  Id,', '  Id,\n  listOf,'],
+        addTo(
+          IN_QUERY,
+          `counts: t.intList({
+            description: 'Numbers.',
+            extensions: { ...listOf(100), directives: { cost: { weight: '9' } } },
+            resolve: () => [],
+          }),`,
+        ),
+      ],
+      'Query.counts needs the maximum size of its list: extensions: listOf(100), for example, or ' +
+        'extensions: { directives: { ...listOf(100).directives, cost } } with a cost.',
+    ],
+  ])('%s', async (_what, edits, message) => {
+    const copy = copyBookshop(edits);
+    onTestFinished(() => rmSync(copy, { recursive: true }));
+    await expect(importBookshop(copy)).rejects.toThrow(new Error(message));
+  });
+});
 
 describe('a mistake in a resolver fails the field, and the log says why', () => {
   let copy: string;
@@ -154,6 +194,7 @@ it('only the resolvers of mutations have the caller, by their types', () => {
   const { builder } = createBuilder<{ PrismaTypes: object }>({
     datamodel: { datamodel: { models: {} } },
     tables: {},
+    scopes: ['any'],
   });
   const isKnown = { description: 'Whether the caller is known.' };
   const define = (): void => {

@@ -49,6 +49,7 @@ function createStore(parts: Parts) {
   const { builder, fieldsOf, createSchema } = createBuilder<{ PrismaTypes: object }>({
     datamodel: { datamodel: { models: {} } },
     tables: { Thing: model },
+    scopes: ['any'],
   });
   const enums = { Size: { type: 'thing_size', values: ['small', 'large'] } };
   const table = createTables<{ Thing: { Shape: { id: bigint } } }>(

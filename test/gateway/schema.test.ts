@@ -89,6 +89,10 @@ describe('the schema', () => {
 });
 
 it("building a store's schema fails if one of its models has no type", () => {
-  const { createSchema } = createBuilder({ datamodel: getDatamodel(), tables: TABLES });
+  const { createSchema } = createBuilder({
+    datamodel: getDatamodel(),
+    tables: TABLES,
+    scopes: [],
+  });
   expect(createSchema).toThrow('Author has no fields: the store must import its schema.ts.');
 });

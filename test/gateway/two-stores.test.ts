@@ -93,7 +93,11 @@ describe('a list without a maximum size', () => {
   });
 
   it('is found when the schema of a store is created', () => {
-    const { builder, createSchema } = createBuilder({ datamodel: getDatamodel(), tables: {} });
+    const { builder, createSchema } = createBuilder({
+      datamodel: getDatamodel(),
+      tables: {},
+      scopes: [],
+    });
     builder.queryField('words', (t) => t.intList({ resolve: () => [] }));
     expect(createSchema).toThrow('Query.words needs the maximum size of its list');
   });

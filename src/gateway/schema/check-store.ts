@@ -66,6 +66,25 @@ export function requireOptions(schema: GraphQLSchema, added: readonly string[]):
   }
 }
 
+/**
+ * `scopes` are those of the store.
+ * @throws Error if a field has a scope that is not checked, or that no token would have
+ */
+export function requireScopes(schema: GraphQLSchema, scopes: readonly string[]): void {
+  for (const { type, field } of fieldsIn(schema)) {
+    const options = optionsOf(field);
+    if (!('scope' in options)) continue;
+    const place = `${type.name}.${field.name}`;
+    if (type !== schema.getMutationType())
+      throw new Error(`${place} must not have the option scope: only mutations require a scope.`);
+    const { scope } = options;
+    if (scopes.some((known) => known === scope)) continue;
+    throw new Error(
+      `${place} has the scope ${String(scope)}, which is not in the builder's \`scopes\`: ${scopes.join(', ')}.`,
+    );
+  }
+}
+
 /** Returns the names of the types on which a field's result can be selected. */
 function typesOf(schema: GraphQLSchema, { type }: Output['field']): Set<string> {
   const named = getNamedType(type);

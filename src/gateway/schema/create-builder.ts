@@ -18,7 +18,7 @@ import type { Repository } from '../tables/repository.ts';
 import type { Builder, BuilderTypes, StoreBuilder, StoreTypes } from './builder-types.ts';
 import { defineChanges } from './change-types.ts';
 import { checkSizes } from './check-sizes.ts';
-import { requireListSizes, requireOptions } from './check-store.ts';
+import { requireListSizes, requireOptions, requireScopes } from './check-store.ts';
 import { defineLists } from './connections.ts';
 import { cost, listSize } from './cost-directives.ts';
 import { defineErrors, defineLine } from './error-types.ts';
@@ -40,6 +40,8 @@ interface BuilderOptions {
   readonly datamodel: Datamodel;
   /** The models, as described by prisma/tables.js. */
   readonly tables: Tables;
+  /** The scopes that mutations can require. */
+  readonly scopes: readonly string[];
   /** Further plugins of Pothos, by their names, each with the options of fields and types that it reads. */
   readonly plugins?: Plugins;
   /** The builder's options for these plugins. */
@@ -189,7 +191,7 @@ function defineRoots(builder: Builder, tables: Tables): void {
  * types are defined.
  */
 export function createBuilder<Types extends StoreTypes>(options: BuilderOptions) {
-  const { tables, plugins = {} } = options;
+  const { tables, scopes, plugins = {} } = options;
   const builder = configure<Types>(options);
   // The parts that all stores share do not need a store's types.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
@@ -236,6 +238,7 @@ export function createBuilder<Types extends StoreTypes>(options: BuilderOptions)
         }),
       );
       requireOptions(schema, Object.values(plugins).flat());
+      requireScopes(schema, scopes);
       sendInfiniteAsNull(schema);
       checkSizes(schema);
       limitTexts(schema, tables);

@@ -13,6 +13,7 @@ interface Types {
 export const { builder, Node, fieldsOf, createSchema } = createBuilder<Types>({
   datamodel: getDatamodel(),
   tables: TABLES,
+  scopes: ['books:write'],
   plugins: { validation: ['validate'], mask: ['mask'] },
 });
 

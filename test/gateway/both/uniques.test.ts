@@ -40,6 +40,7 @@ function createStore() {
   const { builder, fieldsOf, createSchema } = createBuilder<{ PrismaTypes: object }>({
     datamodel: { datamodel: { models: {} } },
     tables: { Slot },
+    scopes: ['any'],
   });
   const sizes = ['small', 'large'] as const;
   builder.enumType('Size', { values: sizes });
