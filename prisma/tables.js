@@ -38,6 +38,29 @@ function requireSupported(models) {
   );
 }
 
+/** @throws Error if a relation has a table without a model, which the gateway would not know */
+function requireModels(models) {
+  const lists = models.flatMap(({ name: model, fields }) =>
+    fields
+      .filter(({ kind, isList }) => kind === 'object' && isList)
+      .map((field) => ({ ...field, model })),
+  );
+  for (const one of lists) {
+    const other = lists.find(
+      (field) =>
+        field !== one &&
+        field.relationName === one.relationName &&
+        field.type === one.model &&
+        field.model === one.type,
+    );
+    if (!other) continue;
+    throw new Error(
+      `The gateway does not support many-to-many relations without a model: ${one.model}.${one.name} and ` +
+        `${other.model}.${other.name}. Add a model with a relation to each, such as ${one.model}${other.model}.`,
+    );
+  }
+}
+
 /** Describes a column of a table. */
 function toColumn(table, { indexed, references }, field) {
   const { name, type, nativeType, default: initial } = field;
@@ -90,6 +113,7 @@ generatorHelper.generatorHandler({
   onManifest: () => ({ prettyName: 'tables', defaultOutput: './tables.ts' }),
   onGenerate: async ({ dmmf: { datamodel }, generator }) => {
     requireSupported(datamodel.models);
+    requireModels(datamodel.models);
     const tables = Object.fromEntries(
       datamodel.models.map((model) => [model.name, toTable(model, datamodel)]),
     );

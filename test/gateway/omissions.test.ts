@@ -179,10 +179,26 @@ it('an error that a mutation does not list is logged, and names the mutation', a
   await gateway.close();
 });
 
-it('`prisma generate` names each column that the gateway does not support', () => {
+/** Returns what `prisma generate` prints for these models. */
+function generate(models: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'model-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const schema = join(folder, 'schema.prisma');
+  writeFileSync(
+    schema,
+    `generator tables {
+      provider = "node prisma/tables.js"
+      output = "tables.ts"
+    }
+    datasource db {
+      provider = "postgresql"
+    }
+    ${models}`,
+  );
+  return spawnSync('npx', ['prisma', 'generate', '--schema', schema], { encoding: 'utf8' }).stderr;
+}
+
+it('`prisma generate` names each column that the gateway does not support', () => {
   const unsupported = [
     'Decimal',
     'Float',
@@ -204,25 +220,40 @@ it('`prisma generate` names each column that the gateway does not support', () =
     'DateTime? @db.Date',
     'DateTime @default(now()) @db.Timestamptz(3)',
   ].map((type, index) => `right${index} ${type}`);
-  writeFileSync(
-    schema,
-    `generator tables {
-      provider = "node prisma/tables.js"
-      output = "tables.ts"
-    }
-    datasource db {
-      provider = "postgresql"
-    }
-    model Thing {
-      id Int @id
-      ${[...unsupported, ...supported].join('\n')}
-    }`,
-  );
-  const { stderr } = spawnSync('npx', ['prisma', 'generate', '--schema', schema], {
-    encoding: 'utf8',
-  });
+  const stderr = generate(`model Thing {
+    id Int @id
+    ${[...unsupported, ...supported].join('\n')}
+  }`);
   const names = ['id', ...unsupported.map((column) => column.split(' ')[0])];
   expect(stderr).toContain(
     `The gateway does not support these columns: ${names.map((name) => `Thing.${name}`).join(', ')}.`,
   );
 });
+
+const model = (name: string, fields: string): string => `model ${name} {
+  id BigInt @id
+  ${fields}
+}
+`;
+
+it.each<[string, string, string]>([
+  [
+    'two models',
+    model('Book', 'tags Tag[]\n authors Author[]') +
+      model('Tag', 'books Book[]') +
+      model('Author', 'book Book @relation(fields: [bookId], references: [id])\n bookId BigInt'),
+    'Book.tags and Tag.books. Add a model with a relation to each, such as BookTag.',
+  ],
+  [
+    'a model and itself',
+    model('Book', 'sequels Book[] @relation("order")\n prequels Book[] @relation("order")'),
+    'Book.sequels and Book.prequels. Add a model with a relation to each, such as BookBook.',
+  ],
+])(
+  '`prisma generate` names a many-to-many relation without a model: of %s',
+  (_which, models, sentence) => {
+    expect(generate(models)).toContain(
+      `The gateway does not support many-to-many relations without a model: ${sentence}`,
+    );
+  },
+);
