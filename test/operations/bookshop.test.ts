@@ -132,7 +132,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
       createBook: {
         code: 'BOOK_ISBN_TAKEN',
         status: 409,
-        message: 'Another book has the isbn 9780061054884.',
+        message: 'Another book has the `isbn` 9780061054884.',
       },
     });
     expect(await createBook('isbn: "9780000000003", authorId: "99"')).toMatchObject({
@@ -157,7 +157,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     ]) { ... on Error { code message } } }`);
     expect(createBooks).toEqual({
       code: 'BOOK_DAY_TAKEN',
-      message: 'Another book has the day 2027-05-02.',
+      message: 'Another book has the `day` 2027-05-02.',
     });
   });
 

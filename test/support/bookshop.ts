@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
@@ -38,3 +39,9 @@ export const openPgliteOf =
     await migratePglite(migrations, pglite, log);
     return openPglite(migrations, pglite, log);
   };
+
+/** Generates the code of a copy from its schema.prisma. */
+export function generateIn(copy: string): void {
+  const schema = join(copy, 'schema.prisma');
+  execFileSync('npx', ['prisma', 'generate', '--schema', schema], { stdio: 'pipe' });
+}

@@ -11,7 +11,7 @@ import type { ChangeFeed } from '../changes/feed.ts';
 import { type CallContext, streamOf } from '../context.ts';
 import { SEARCH_COST } from '../tables/conditions.ts';
 import type { Repository } from '../tables/repository.ts';
-import { lowerFirst, toEnumName } from '../tables/words.ts';
+import { lowerFirst, toEnumName, toFieldName } from '../tables/words.ts';
 import type { Builder } from './builder-types.ts';
 import { rootPage } from './connections.ts';
 import type { defineInputTypes } from './input-types.ts';
@@ -186,7 +186,7 @@ function defineRowChange(
     description: `A change to ${words.one}.`,
     interfaces: [Change],
     fields: (t) => ({
-      [`${lowerFirst(words.idOf)}Id`]: t.exposeID('rowId', {
+      [`${toFieldName(words.idOf)}Id`]: t.exposeID('rowId', {
         description: `The id of the ${words.idOf}.`,
       }),
       [lowerFirst(type)]: t.field({

@@ -7,7 +7,7 @@ import type { Builder } from './builder-types.ts';
 
 // Refers to a type by its name, which Pothos finds when the schema is built.
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-export const named = (type: string) => type as unknown as InputRef;
+const named = (type: string) => type as unknown as InputRef;
 
 function defineFilters(builder: Builder) {
   const ranges = new Map<string, InputRef>();
@@ -66,7 +66,8 @@ function defineFilters(builder: Builder) {
 }
 
 export function defineInputTypes(builder: Builder) {
-  const newInputOf = ({ type, words, inputs }: Repository): InputRef<object> =>
+  const newInputs = new Map<string, InputRef<object>>();
+  const defineNew = ({ type, words, inputs }: Repository): InputRef<object> =>
     builder.inputType(`New${type}`, {
       description: `Input for a new ${words.short}.`,
       fields: (t) =>
@@ -82,6 +83,12 @@ export function defineInputTypes(builder: Builder) {
           ]),
         ),
     });
+  /** Returns the input type of a new row, which is defined on first use. */
+  const newInputOf = (rows: Repository): InputRef<object> => {
+    const input = newInputs.get(rows.type) ?? defineNew(rows);
+    newInputs.set(rows.type, input);
+    return input;
+  };
 
   /** Defines the input type of an update. If the input is a line of a mutation, it also contains the id of the row. */
   const defineUpdate = (name: string, rows: Repository, isLine: boolean): InputRef<object> => {

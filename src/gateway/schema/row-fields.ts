@@ -5,12 +5,12 @@ import type { ErrorType } from '../contract/gateway-error.ts';
 import { MAX_LINES, MAX_LIST_SIZE } from '../contract/parse.ts';
 import type { Database } from '../database/database.ts';
 import type { Deleted, Repository } from '../tables/repository.ts';
-import { upperFirst } from '../tables/words.ts';
+import { toFieldName, upperFirst } from '../tables/words.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
 import { requireInputs } from './check-store.ts';
 import { lineCost, TEXT_LENGTH } from './cost-directives.ts';
 import type { defineLine } from './error-types.ts';
-import { type defineInputTypes, named } from './input-types.ts';
+import type { defineInputTypes } from './input-types.ts';
 import { IDEMPOTENCY_KEY } from './mutations.ts';
 import { NODE_ID, toNodeId } from './nodes.ts';
 import { rowByArgument } from './rows.ts';
@@ -222,25 +222,29 @@ function toLineFields<Row extends object>(
   builder: Builder,
   type: OutputRef<Row>,
   rows: Repository<Row>,
-  { updateLineOf, addLine }: Definitions,
+  { newInputOf, updateLineOf, addLine }: Definitions,
 ) {
   const { words, notFound, createMany, updateMany } = rows;
+  const field = toFieldName(words.all);
   const toField = (done: string, input: InputRef) =>
     defineLinesField(builder)(type, rows, input, {
-      result: `${done}${upperFirst(words.all)}`,
-      field: words.all,
+      result: `${done}${upperFirst(field)}`,
+      field,
       description: `The ${done.toLowerCase()} ${words.all}.`,
     });
   const rule =
     'all or nothing. The `line` of an error is the zero-based index of the entry in `input` that ' +
     'caused it.';
   return {
-    createMany: () => ({
-      ...toField('Created', named(`New${rows.type}`)),
-      description: `Creates several ${words.all}: ${rule}`,
-      errors: { types: addLine(errorsOf(rows)) },
-      resolve: resolveBy(async (...parameters) => ({ rows: await createMany(...parameters) })),
-    }),
+    createMany: () => {
+      requireInputs(rows);
+      return {
+        ...toField('Created', newInputOf(rows)),
+        description: `Creates several ${words.all}: ${rule}`,
+        errors: { types: addLine(errorsOf(rows)) },
+        resolve: resolveBy(async (...parameters) => ({ rows: await createMany(...parameters) })),
+      };
+    },
     updateMany: () => ({
       ...toField('Updated', updateLineOf(rows)),
       description: `Changes several ${words.all}: ${rule}`,

@@ -9,7 +9,7 @@ import {
 import { violatedCheck, violationOf } from '../database/database-errors.ts';
 import type { Field, StoredTable } from './stored-table.ts';
 import { valueIn } from './table.ts';
-import { toEnumName, toWord, type Words } from './words.ts';
+import { toEnumName, type Words } from './words.ts';
 
 /** An error about one row or one value. */
 export type ErrorAbout<Value> = ErrorType &
@@ -76,8 +76,10 @@ export interface Constraint {
 
 function takenError(type: string, { short }: Words, fields: readonly Field[]): ErrorAbout<unknown> {
   const code = fields.map(({ name }) => toEnumName(name)).join('_');
-  const nouns = fields.map(({ name }) => toWord(name)).join(' and ');
-  const description = `Another ${short} has this ${nouns}.`;
+  const names = fields.map(({ name }) => `\`${name}\``);
+  const last = names.pop();
+  const listed = names.length > 0 ? `${names.join(', ')} and ${last}` : last;
+  const description = `Another ${short} has the same ${listed}.`;
   return errorOf(
     `${toEnumName(type)}_${code}_TAKEN`,
     409,
@@ -86,7 +88,7 @@ function takenError(type: string, { short }: Words, fields: readonly Field[]): E
       message:
         value === undefined
           ? description
-          : `Another ${short} has the ${nouns} ${String(fields[0]?.kind.toParameter(value))}.`,
+          : `Another ${short} has the ${listed} ${String(fields[0]?.kind.toParameter(value))}.`,
       line,
     }),
   );

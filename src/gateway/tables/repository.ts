@@ -26,7 +26,7 @@ import { byId, required, type RowLoader } from './loaders.ts';
 import type { RecordedCondition } from './recorded.ts';
 import { createSorts, type ListSorts, type Sorts } from './sorts.ts';
 import type { StoredTable } from './stored-table.ts';
-import { lowerFirst, toEnumName, toWords, upperFirst, type Words } from './words.ts';
+import { lowerFirst, toEnumName, toFieldName, toWords, upperFirst, type Words } from './words.ts';
 
 interface Options<Row, Of extends Inputs<Row>> {
   /** What the rows are called, if not by the names of their type and table. */
@@ -183,7 +183,7 @@ const createPagesBy =
     requireIndexes(from, [missingIndex(field)]);
     return pagesOf(
       listing,
-      `${lowerFirst(words.all)}By${upperFirst(name.replace(/Id$/, ''))}`,
+      `${toFieldName(words.all)}By${upperFirst(name.replace(/Id$/, ''))}`,
       // A column that refers to rows contains their ids.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       { column: field.ownColumn, of: (row) => row[name] as bigint | null },

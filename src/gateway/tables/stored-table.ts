@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import type { Kind } from '../kinds/kind.ts';
 import { kindOfEnum, KINDS } from '../kinds/kinds.ts';
 import { columnsOf, type Table, valueIn } from './table.ts';
+import { toPlural } from './words.ts';
 
 /** A column, as described by prisma/tables.js. */
 interface Column {
@@ -79,7 +80,7 @@ export interface StoredTable<Row> extends Table<Row> {
   /** The GraphQL type of the rows. */
   readonly type: string;
   readonly description: string;
-  /** The tables whose rows refer to this table's rows and prevent their deletion. */
+  /** The plurals of what refers to this table's rows and prevents their deletion. */
   readonly usedBy: readonly string[];
   /** The lists of fields in which no two rows can have the same values. */
   readonly uniques: readonly (readonly Field[])[];
@@ -172,7 +173,7 @@ export const createTables =
       ...table,
       type,
       description: description ?? '',
-      usedBy,
+      usedBy: usedBy.map(toPlural),
       uniques: uniques.map((names) => fields.filter((field) => names.includes(field.name))),
       idField: id,
       textLength: fields.reduce((sum, { maxLength }) => sum + (maxLength ?? 0), 0),

@@ -24,15 +24,22 @@ export const toEnumName = (name: string): string => splitWords(name).join('_').t
 /** Returns a name in the form used in sentences: book shelf for bookShelf. */
 export const toWord = (name: string): string => splitWords(name).join(' ').toLowerCase();
 
+/** Returns the name of a table in the form used in sentences: book shelves for book_shelves. */
+export const toPlural = (table: string): string => table.replaceAll('_', ' ');
+
 export const lowerFirst = (text: string): string => `${text[0]?.toLowerCase()}${text.slice(1)}`;
 export const upperFirst = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}`;
+
+/** Returns words as the name of a field: bookShelf for book shelf. */
+export const toFieldName = (words: string): string =>
+  lowerFirst(words.replaceAll(/ (.)/g, (_match, letter: string) => letter.toUpperCase()));
 
 /** Completes a table's words from the names of its type and the table. */
 export function toWords(
   { type, name }: { readonly type: string; readonly name: string },
   given: Partial<Words>,
 ): Words {
-  const { short = toWord(type), all = name } = given;
+  const { short = toWord(type), all = toPlural(name) } = given;
   const one = `${/^[aeiou]/.test(short) ? 'an' : 'a'} ${short}`;
   return { one, short, all, list: all, changes: all, idOf: short, prefix: type, ...given };
 }

@@ -94,7 +94,7 @@ describeOnDatabases((database) => {
       { input: [input, input] },
     );
     expect(createBooks).toEqual({
-      message: 'Another book has the isbn 3333333333333.',
+      message: 'Another book has the `isbn` 3333333333333.',
       line: null,
     });
   });

@@ -122,7 +122,7 @@ describeOnDatabases(() => {
       expect(await fails('createSlot(input: $input)', 'NewSlot!', input)).toEqual({
         __typename: 'SlotOwnerLabelTaken',
         code: SHORT,
-        message: 'Another slot has this owner and label.',
+        message: 'Another slot has the same `owner` and `label`.',
         httpStatus: 409,
       });
       const same = { ...SLOT, owner: '4' };
