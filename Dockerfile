@@ -4,7 +4,7 @@ COPY package.json package-lock.json ./
 # What the packages' own install scripts create is not needed here.
 RUN npm ci --ignore-scripts
 COPY . .
-RUN npx prisma generate && npm run build
+RUN npm run build
 
 # /image becomes the root folder: the gateway and the packages that it loads from node_modules, without files
 # that no import reads …

@@ -12,6 +12,9 @@ import {
 import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 
+// The source contains code that is generated from the data model.
+import './scripts/generate.js';
+
 const DIST = 'dist';
 const DIGEST_FILE = join(DIST, 'made-of');
 // This file lists the installed dependencies, which become part of the bundle.

@@ -1,5 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { cp, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  cp,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -15,6 +25,7 @@ beforeAll(async () => {
     'tsconfig.json',
     'docs',
     'prisma',
+    'prisma.config.ts',
     'scripts',
     'src',
   ]) {
@@ -62,6 +73,23 @@ describe('the build', () => {
     await writeProgram('process.stdout.write("changed");');
     expect(await build()).toBeGreaterThan(first);
     expect(migrate()).toBe('changed');
+  });
+
+  it('generates code again only after a change to the model, even to an older file', async () => {
+    const schema = join(folder, 'prisma/schema.prisma');
+    const tables = join(folder, 'src/store/generated/tables.ts');
+    const before = await readFile(schema, 'utf8');
+    await build();
+    const { mtimeMs, mtime } = await stat(tables);
+    await build();
+    expect((await stat(tables)).mtimeMs).toBe(mtimeMs);
+    await writeFile(schema, before.replace('/// A pet in the store.', '/// A pet to buy.'));
+    await utimes(schema, mtime, new Date(0));
+    await build();
+    expect(await readFile(tables, 'utf8')).toContain('A pet to buy.');
+    await writeFile(schema, before);
+    await build();
+    expect(await readFile(tables, 'utf8')).toContain('A pet in the store.');
   });
 
   it('keeps the previous programs if it fails, and runs again the next time', async () => {
