@@ -26,6 +26,11 @@ const EDITS: readonly Edit[] = [
       description: 'Tags.', extensions: { ...listOf(2), maxBytes: 6 },
       resolve: ({ copies }) => Array.from({ length: copies }, () => 'Ω'.repeat(copies)),
     }),
+    stock: t.int({
+      description: 'How many.',
+      resolve: async ({ id }, _args, { source: { db } }) =>
+        (await db.query(sql\`select copies from books where id = \${id}\`))[0].copies,
+    }),
     later: t.stringList({
       description: 'Tags.', extensions: { ...listOf(3), maxBytes: 6 },
       resolve: ({ copies }) => [Promise.resolve('fourth'.slice(0, copies + 2)), 'tag'],
@@ -57,6 +62,9 @@ const EDITS: readonly Edit[] = [
   ),
 ];
 
+const BY_PRISMA =
+  'would be read by Prisma, which the gateway does not use: use relatedRow, listBy or countBy.';
+
 describe('a store with a mistake does not start, and says why', () => {
   it.each<[string, Edit[], string]>([
     [
@@ -73,6 +81,39 @@ describe('a store with a mistake does not start, and says why', () => {
       'a scope of a field of an object',
       [['book.ts', "t.exposeInt('copies')", "t.exposeInt('copies', { scope })"]],
       'Book.copies must not have the option scope: only mutations require a scope.',
+    ],
+    [
+      'a relation that Prisma would read',
+      [
+        [
+          'book.ts',
+          'author: t.field({',
+          "writer: t.relation('author', { nullable: true }),\n author: t.field({",
+        ],
+      ],
+      `Book.writer ${BY_PRISMA}`,
+    ],
+    [
+      'a list of rows that Prisma would read',
+      [
+        [
+          'author.ts',
+          "t.exposeString('name')",
+          "t.exposeString('name'), works: t.relation('books')",
+        ],
+      ],
+      `Author.works ${BY_PRISMA}`,
+    ],
+    [
+      'a count that Prisma would read',
+      [
+        [
+          'author.ts',
+          "t.exposeString('name')",
+          "t.exposeString('name'), works: t.relationCount('books')",
+        ],
+      ],
+      `Author.works ${BY_PRISMA}`,
     ],
     [
       'a list whose size is replaced by a cost',
@@ -97,7 +138,7 @@ describe('a store with a mistake does not start, and says why', () => {
   });
 });
 
-describe('a mistake in a resolver fails the field, and the log says why', () => {
+describe('a resolver', () => {
   let copy: string;
   let gateway: Gateway;
   beforeAll(async () => {
@@ -132,12 +173,12 @@ describe('a mistake in a resolver fails the field, and the log says why', () => 
       'mutation { updateBook(id: "1", input: { copies: 2 }) { ... on Book { readBy } } }',
       ['updateBook', 'readBy'],
     ],
-  ])('that reads the caller in %s', async (_place, query, path) => {
+  ])('that reads the caller fails, and the log says why: in %s', async (_place, query, path) => {
     const { errors } = await gateway.graphql(query);
     expectCause(errors, path, NO_CALLER);
   });
 
-  it('that reads the caller in the result of a subscription', async () => {
+  it('that reads the caller fails, and the log says why: in the result of a subscription', async () => {
     const query = 'subscription { bookChanged { book { readBy } } }';
     const events = await openEvents(gateway, query);
     await gateway.data('mutation { updateBook(id: "1", input: { copies: 3 }) { __typename } }');
@@ -154,17 +195,20 @@ describe('a mistake in a resolver fails the field, and the log says why', () => 
   const LATER = 'Book.later returned 7 bytes as JSON, but its maxBytes is 6.';
 
   it.each<[string, string, (string | number)[], string]>([
-    ['a longer list than it declares', '{ counts }', ['counts'], COUNTS],
-    ['a longer list than an argument asks for', '{ counts(first: 2) }', ['counts'], TWO_COUNTS],
-    ['a longer list in a mutation', `${UPDATE} { tags } } }`, ['updateBook', 'tags'], TAGS],
-    ['a longer string in a list', `${UPDATE} { later } } }`, ['updateBook', 'later', 0], LATER],
-    ['a longer string', `${UPDATE} { note } } }`, ['updateBook', 'note'], NOTE],
-  ])('that returns %s', async (_what, query, path, message) => {
-    const { errors } = await gateway.graphql(query);
-    expectCause(errors, path, message);
-  });
+    ['a list', '{ counts }', ['counts'], COUNTS],
+    ['a list with a size in an argument', '{ counts(first: 2) }', ['counts'], TWO_COUNTS],
+    ['a list in the result of a mutation', `${UPDATE} { tags } } }`, ['updateBook', 'tags'], TAGS],
+    ['a string in a list', `${UPDATE} { later } } }`, ['updateBook', 'later', 0], LATER],
+    ['a string', `${UPDATE} { note } } }`, ['updateBook', 'note'], NOTE],
+  ])(
+    'that returns more than its field declares fails, and the log says why: %s',
+    async (_what, query, path, message) => {
+      const { errors } = await gateway.graphql(query);
+      expectCause(errors, path, message);
+    },
+  );
 
-  it('that returns a longer list in the result of a subscription', async () => {
+  it('that returns more than its field declares fails, and the log says why: in the result of a subscription', async () => {
     const events = await openEvents(gateway, 'subscription { bookChanged { after { tags } } }');
     await gateway.data(
       'mutation { createBook(input: { title: "Two", isbn: "2222222222222", copies: 3 }) { __typename } }',
@@ -174,7 +218,7 @@ describe('a mistake in a resolver fails the field, and the log says why', () => 
     expectCause(errors, ['bookChanged', 'after', 'tags'], TAGS);
   });
 
-  it('but a value of the declared size is returned', async () => {
+  it('returns a value of the declared size', async () => {
     await gateway.data(`${UPDATE.replace('3', '2')} { copies } } }`);
     expect(await gateway.data('{ counts(first: 3) book(id: "1") { tags later note } }')).toEqual({
       counts: [1, 2, 3],
@@ -182,7 +226,35 @@ describe('a mistake in a resolver fails the field, and the log says why', () => 
     });
   });
 
-  it('but the resolver of a mutation has the caller', async () => {
+  /** Returns the warnings about a query with this name, which must succeed. */
+  const warningsOf = async (name: string, query: string): Promise<unknown[]> => {
+    await gateway.data(`query ${name} ${query}`);
+    const isLogged = (line: unknown) =>
+      expect.objectContaining({ operationName: name }).asymmetricMatch(line);
+    await expect.poll(() => gateway.loggedLines.some(isLogged)).toBe(true);
+    return gateway.loggedWarnings.splice(0);
+  };
+
+  describe('that reads a row for each row of a list', () => {
+    beforeAll(() =>
+      gateway.data(
+        `mutation { createBooks(input: [${Array.from({ length: 20 }, (_, i) => `{ title: "Many", isbn: "9${String(i).padStart(12, '0')}" }`).join()}]) { __typename } }`,
+      ),
+    );
+
+    it('succeeds, and the log has a warning', async () => {
+      expect(await warningsOf('Slow', '{ books(first: 20) { nodes { stock } } }')).toMatchObject([
+        { operationName: 'Slow', statements: 21 },
+      ]);
+    });
+
+    it('causes no warning if it uses a loader, or if the rows are few', async () => {
+      expect(await warningsOf('Loaded', '{ books(first: 20) { nodes { byline } } }')).toEqual([]);
+      expect(await warningsOf('Few', '{ books(first: 5) { nodes { stock } } }')).toEqual([]);
+    });
+  });
+
+  it('of a mutation has the caller', async () => {
     const { touchBook } = await gateway.data(
       'mutation { touchBook(id: "1") { ... on Book { title } } }',
     );

@@ -39,6 +39,8 @@ interface Parts {
   field?: object;
   argument?: object;
   mutation?: object;
+  /** The values of the enum `Size` of GraphQL; those of the model are small and large. */
+  sizes?: readonly string[];
   /** The column of a list of related rows. */
   listBy?: string;
 }
@@ -66,6 +68,7 @@ function createStore(parts: Parts) {
     fields: (t) => ({ id: t.exposeID('id', { nullable: false, ...parts.field }) }),
     ...parts.type,
   });
+  if (parts.sizes) builder.enumType('Size', { values: parts.sizes });
   const fields = fieldsOf(Type, things);
   if (parts.listBy) fields.listBy(things, parts.listBy as 'id', 'The things.');
   builder.queryField('things', (t) => t.connection(...fields.list));
@@ -143,6 +146,16 @@ describe('a store does not start, and says why', () => {
       'words in an enum',
       { filters: ({ size }) => ({ wanted: filterBy.words(size, { only: 'whose size' }) }) },
       'things.size has no words.',
+    ],
+    [
+      'an enum without one of the values of its column',
+      { sizes: ['small'] },
+      'The enum Size has the values small, but schema.prisma has small, large.',
+    ],
+    [
+      'an enum with a misspelt value',
+      { sizes: ['large', 'smal'] },
+      'The enum Size has the values large, smal, but schema.prisma has small, large.',
     ],
     ['no sort', { sorts: {} }, 'A list of things needs a sort.'],
     [

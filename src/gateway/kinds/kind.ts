@@ -53,6 +53,8 @@ export interface Kind<Value = unknown> {
   /** The scalar to define, unless it is built into GraphQL. */
   readonly scalar?: GraphQLScalarType;
   readonly rule: (limits: Limits) => z.ZodType<Value>;
+  /** All values of an enum, in their order. */
+  readonly values?: readonly string[];
   readonly sqlType: string;
   /** Converts a value to a parameter of a statement. */
   toParameter(value: Value): unknown;

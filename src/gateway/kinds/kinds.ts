@@ -30,6 +30,7 @@ export function kindOfEnum(name: string, sqlType: string, values: readonly strin
   return {
     graphql: name,
     rule: () => z.enum(values),
+    values,
     sqlType: `text::${sqlType}`,
     toParameter: (value) => value,
     // A value that only a later release knows fails in its own field.

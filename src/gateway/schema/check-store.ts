@@ -3,6 +3,7 @@ import {
   getNullableType,
   type GraphQLSchema,
   isAbstractType,
+  isEnumType,
   isInputObjectType,
   isInterfaceType,
   isListType,
@@ -81,6 +82,30 @@ export function requireScopes(schema: GraphQLSchema, scopes: readonly string[]):
     if (scopes.some((known) => known === scope)) continue;
     throw new Error(
       `${place} has the scope ${String(scope)}, which is not in the builder's \`scopes\`: ${scopes.join(', ')}.`,
+    );
+  }
+}
+
+/** @throws Error that names a field for which Prisma would send a statement, such as `t.relation` */
+export function rejectPrismaFields(schema: GraphQLSchema): void {
+  for (const { type, field } of fieldsIn(schema)) {
+    if (!field.extensions.pothosPrismaSelect) continue;
+    throw new Error(
+      `${type.name}.${field.name} would be read by Prisma, which the gateway does not use: use relatedRow, listBy or countBy.`,
+    );
+  }
+}
+
+/** @throws Error that names an enum whose values are not those in schema.prisma */
+export function requireEnumValues(schema: GraphQLSchema, types: Iterable<Repository>): void {
+  const fields = [...types].flatMap((rows): Field[] => Object.values(rows.fields));
+  for (const { kind } of fields) {
+    const type = schema.getType(kind.graphql);
+    if (!kind.values || !isEnumType(type)) continue;
+    const values = type.getValues().map(({ value }) => String(value));
+    if (values.toSorted().join() === kind.values.toSorted().join()) continue;
+    throw new Error(
+      `The enum ${type.name} has the values ${values.join(', ')}, but schema.prisma has ${kind.values.join(', ')}.`,
     );
   }
 }

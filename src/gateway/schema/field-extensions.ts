@@ -113,8 +113,10 @@ declare module 'graphql' {
     readonly ofOtherRow?: false;
     /** The scope that a mutation requires. */
     readonly scope?: string;
-    /** The property that the field exposes; set by Pothos (4.15), as are the next two. */
+    /** The property that the field exposes; set by Pothos (4.15), as are the next three. */
     readonly pothosExposedField?: string;
+    /** What Prisma would have to read for the field. */
+    readonly pothosPrismaSelect?: unknown;
     /** Whether a plugin wraps the resolver. */
     readonly pothosResolveWrapped?: boolean;
     /** Functions of plugins that check or change the arguments. */

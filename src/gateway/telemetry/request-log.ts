@@ -22,6 +22,8 @@ export interface RequestLog {
   subject?: string;
   /** What the request has waited for, in milliseconds. Waits that overlap are added up. */
   waits?: Partial<Record<Wait, number>>;
+  /** The number of statements that the request has sent. One that several requests share counts for the first. */
+  statements?: number;
   /** Whether the response is a stream of results. */
   isStream?: boolean;
   /** The codes of the errors in the response; for GraphQL, including errors in the data. */
@@ -79,6 +81,8 @@ export async function watchStatement<Result>(
   send: () => Promise<Result>,
 ): Promise<Result> {
   const start = performance.now();
+  const requestLog = requests.getStore();
+  if (requestLog) requestLog.statements = (requestLog.statements ?? 0) + 1;
   try {
     return await send();
   } catch (error) {
@@ -86,7 +90,6 @@ export async function watchStatement<Result>(
   } finally {
     const ms = addWait('sqlMs', start);
     if (ms > SLOW_MS) {
-      const requestLog = requests.getStore();
       log.warn({ ...(requestLog && toSource(requestLog)), sql, ms }, 'A statement was slow.');
     }
   }
@@ -136,6 +139,21 @@ function writeRequestLog(log: Log, requestLog: RequestLog, end: RequestEnd): voi
   log[level](line, 'A request ended.');
 }
 
+// A statement costs 100, and one statement reads the rows of all parents, so queries that use loaders send a fifth of this.
+const COST_OF_STATEMENT = 20;
+// Repeated statements, for example after a failover.
+const FURTHER_STATEMENTS = 10;
+
+/** Warns if a query has sent so many statements that one of its resolvers probably sends one for each row. */
+function warnOfStatements(log: Log, requestLog: RequestLog): void {
+  const { operationType, cost = 0, statements = 0 } = requestLog;
+  if (operationType !== 'query' || statements <= FURTHER_STATEMENTS + cost / COST_OF_STATEMENT)
+    return;
+  const message =
+    'A query sent more statements than its cost covers. Does a resolver send one for each row? Use a loader.';
+  log.warn({ ...toSource(requestLog), cost, statements }, message);
+}
+
 /** Counts requests, and measures how they end (request-metrics.ts). */
 interface RequestMetrics {
   beginRequest(): (end: RequestEnd, requestLog: RequestLog) => void;
@@ -152,5 +170,6 @@ export function watchRequest(
     const end = { ...ended, ms: performance.now() - start };
     observeEnd(end, requestLog);
     writeRequestLog(log, requestLog, end);
+    warnOfStatements(log, requestLog);
   };
 }
