@@ -2,9 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
+import { inject } from 'vitest';
+
 import { createPglite, migratePglite, openPglite } from '../../src/gateway/database/pglite.ts';
+import { openPostgres } from '../../src/gateway/database/postgres.ts';
 import type { Store } from '../../src/gateway/index.ts';
 import type { OpenDatabase } from './gateway.ts';
+import { createDatabaseOn, dropDatabaseOn } from './postgres.ts';
 
 /** A text in a file of the bookshop, and the text that replaces it. */
 export type Edit = readonly [file: string, text: string, replacement: string];
@@ -38,6 +42,20 @@ export const openPgliteOf =
     const pglite = await createPglite({});
     await migratePglite(migrations, pglite, log);
     return openPglite(migrations, pglite, log);
+  };
+
+/** Returns the function that opens a new database on PostgreSQL with the migrations of a store. */
+export const openPostgresOf =
+  ({ migrations }: Store): OpenDatabase =>
+  async (config, log) => {
+    const { server } = inject('emptyPostgres');
+    const url = await createDatabaseOn(server);
+    const db = await openPostgres(migrations, url, config, log);
+    const close = async (): Promise<void> => {
+      await db.close();
+      await dropDatabaseOn(server, url);
+    };
+    return { ...db, close };
   };
 
 /** Generates the code of a copy from its schema.prisma. */

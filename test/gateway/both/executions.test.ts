@@ -6,12 +6,12 @@ import type { Store } from '../../../src/gateway/store.ts';
 import type { Repository } from '../../../src/gateway/tables/repository.ts';
 import type { Field as Column } from '../../../src/gateway/tables/stored-table.ts';
 import { petStore } from '../../../src/store/index.ts';
+import { openPgliteOf, openPostgresOf } from '../../support/bookshop.ts';
 import { describeOnDatabases, openCopy } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 import { insertSql, MODELS } from '../../support/rows.ts';
 import { bookshop } from '../bookshop/index.ts';
-import { openBookshop } from '../bookshop/open.ts';
 
 // At most as many as a document may have root fields.
 const ROWS = 40;
@@ -32,7 +32,12 @@ const STORES = [
     { PGlite: openCopy, PostgreSQL: openCopy },
     MODELS.map((model) => insertSql(model, ROWS, ROWS)),
   ],
-  ['the bookshop', bookshop, openBookshop, BOOKS],
+  [
+    'the bookshop',
+    bookshop,
+    { PGlite: openPgliteOf(bookshop), PostgreSQL: openPostgresOf(bookshop) },
+    BOOKS,
+  ],
 ] as const;
 
 type Field = GraphQLField<unknown, unknown>;

@@ -1,6 +1,7 @@
 import { raw } from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { openPgliteOf, openPostgresOf } from '../../support/bookshop.ts';
 import { describeOnDatabases } from '../../support/databases.ts';
 import {
   type Gateway,
@@ -11,7 +12,8 @@ import {
 import { post, TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 import { AUTH_BY_SECRET, withScopes } from '../../support/tokens.ts';
 import { bookshop } from '../bookshop/index.ts';
-import { openBookshop } from '../bookshop/open.ts';
+
+const OPEN = { PGlite: openPgliteOf, PostgreSQL: openPostgresOf };
 
 /** Returns the weight of a field of Query; undefined if it declares none. */
 const costOf = (name: string) =>
@@ -20,7 +22,7 @@ const costOf = (name: string) =>
 describeOnDatabases((database) => {
   let gateway: Gateway;
   beforeAll(async () => {
-    gateway = await startGateway({}, openBookshop[database], {}, bookshop);
+    gateway = await startGateway({}, OPEN[database](bookshop), {}, bookshop);
     await gateway.data(`mutation {
       a: createAuthor(input: { name: "Ada" }) { __typename }
       b: createAuthor(input: { name: "Bo" }) { __typename }
