@@ -4,7 +4,6 @@ import {
   type ClientConfig,
   type CustomTypesConfig,
   defaults,
-  Pool,
   type PoolClient,
   types,
 } from 'pg';
@@ -13,18 +12,22 @@ import type { Config } from '../config/config.ts';
 import { NAME } from '../config/version.ts';
 import { TYPE_PARSERS } from '../kinds/kinds.ts';
 import type { Log } from '../telemetry/log.ts';
-import { addWait, watchStatement } from '../telemetry/request-log.ts';
+import { watchStatement } from '../telemetry/request-log.ts';
+import {
+  ABORTED,
+  ConnectionPool,
+  limitSilence,
+  PooledConnection,
+  requirePrimary,
+} from './connection-pool.ts';
 import {
   isConnectionLost,
   isPlanLost,
-  isPoolTimeout,
   keepsConnection,
   NothingWritten,
   OutcomeUnknown,
-  PoolExhausted,
 } from './database-errors.ts';
 import type { PoolUse, TransactionRunner } from './driver.ts';
-import { limitSilence, PooledConnection, requirePrimary } from './pooled-connection.ts';
 import { RecipientGone } from './recipient.ts';
 import { sessionSql } from './session-settings.ts';
 import type { Runner, RunOptions } from './session.ts';
@@ -44,9 +47,6 @@ const TYPES: CustomTypesConfig = {
 defaults.parseInputDatesAsUTC = true;
 
 const ignore = (): void => {};
-
-/** The error of connections that the gateway closes because of their server. */
-const ABORTED = new Error('Connection terminated: the server is currently not in use.');
 
 /** Converts a parameter for pg, which would needlessly quote each bigint of an array. */
 const toParameter = (value: unknown): unknown =>
@@ -74,9 +74,8 @@ export class PostgresServer implements TransactionRunner {
   readonly #onLoss: () => void;
   readonly #onPrimary: ServerOptions['onPrimary'];
   readonly #clientConfig: ClientConfig;
-  readonly #pool: Pool;
+  readonly #pool: ConnectionPool;
   readonly #connections = new Map<ClientBase, PooledConnection>();
-  #aborts = 0;
 
   constructor(
     url: string,
@@ -96,18 +95,16 @@ export class PostgresServer implements TransactionRunner {
       connectionTimeoutMillis: config.connectTimeoutMs,
       keepAlive: true,
     };
-    this.#pool = new Pool({
-      ...this.#clientConfig,
-      max: config.poolSize,
-      // oxlint-disable-next-line no-misused-promises -- pg awaits it, though its types don't say so
-      onConnect: (client) => this.#setUp(client),
+    this.#pool = new ConnectionPool(config, {
+      clientConfig: this.#clientConfig,
+      setUp: (client) => this.#setUp(client),
+      isUsable: (client) => this.#isUsable(client),
+      silenceMs: this.#silenceMs,
+      onLoss: (error) => {
+        log.debug({ err: error }, 'A database connection was lost or could not be opened.');
+        onLoss();
+      },
     });
-    this.#pool.on('error', (error) => {
-      log.debug({ err: error }, 'An idle database connection was lost.');
-      onLoss();
-    });
-    this.#pool.on('acquire', (client) => limitSilence(client, this.#silenceMs));
-    this.#pool.on('release', (_error, client) => limitSilence(client, 0));
   }
 
   /**
@@ -115,50 +112,49 @@ export class PostgresServer implements TransactionRunner {
    * @throws NothingWritten if the connection can't be opened, or is lost during a read; OutcomeUnknown if it is lost
    * during a write
    */
-  async run<Row>(text: string, values: unknown[], options: RunOptions): Promise<Row[]> {
-    const client = await this.#connect();
-    const { recipient } = options;
-    // Once the connection is closed, PostgreSQL cancels the statement if it can (session-settings.ts).
-    const check = (): void => {
-      if (recipient?.destroyed) client.connection.stream.destroy(new RecipientGone());
+  run<Row>(text: string, values: unknown[], options: RunOptions): Promise<Row[]> {
+    const { recipient, writes } = options;
+    const send = async (client: PoolClient): Promise<Row[]> => {
+      // Once the connection is closed, PostgreSQL cancels the statement if it can (session-settings.ts).
+      const check = (): void => {
+        if (recipient?.destroyed) client.connection.stream.destroy(new RecipientGone());
+      };
+      const timer = recipient && setInterval(check, CHECK_MS);
+      try {
+        if (recipient?.destroyed) throw new RecipientGone();
+        return await this.#send<Row>(client, text, values, options);
+      } finally {
+        clearInterval(timer);
+      }
     };
-    const timer = recipient && setInterval(check, CHECK_MS);
-    let failure: unknown;
-    try {
-      if (recipient?.destroyed) throw new RecipientGone();
-      return await this.#send<Row>(client, text, values, options);
-    } catch (error) {
-      failure = error;
-      throw this.#toLossError(error, options.writes);
-    } finally {
-      clearInterval(timer);
-      this.#release(client, failure);
-    }
+    return this.#pool.lend(writes, send).catch((error: unknown) => {
+      throw this.#toLossError(error, writes);
+    });
   }
 
   async transaction<Result>(work: (runner: Runner) => Promise<Result>): Promise<Result> {
-    const client = await this.#connect();
     // If the connection is lost before COMMIT, nothing is written.
     let writes = false;
-    let failure: unknown;
-    try {
-      await watchStatement(this.#log, 'BEGIN', () => client.query('BEGIN'));
-      const result = await work({
-        run: (text, values, options) => this.#send(client, text, values, options),
-      });
-      writes = true;
-      const { command } = await watchStatement(this.#log, 'COMMIT', () => client.query('COMMIT'));
-      // If a statement failed, PostgreSQL responds to COMMIT with ROLLBACK, which pg does not report as an error.
-      if (command !== 'COMMIT') throw new Error('The transaction was rolled back.');
-      return result;
-    } catch (error) {
-      failure = error;
-      // A connection that can't be used again is closed without a ROLLBACK.
-      if (keepsConnection(error)) await client.query('ROLLBACK').catch(ignore);
+    const commit = async (client: PoolClient): Promise<Result> => {
+      try {
+        await watchStatement(this.#log, 'BEGIN', () => client.query('BEGIN'));
+        const result = await work({
+          run: (text, values, options) => this.#send(client, text, values, options),
+        });
+        writes = true;
+        const { command } = await watchStatement(this.#log, 'COMMIT', () => client.query('COMMIT'));
+        // If a statement failed, PostgreSQL responds to COMMIT with ROLLBACK, which pg does not report as an error.
+        if (command !== 'COMMIT') throw new Error('The transaction was rolled back.');
+        return result;
+      } catch (error) {
+        // A connection that can't be used again is closed without a ROLLBACK.
+        if (keepsConnection(error)) await client.query('ROLLBACK').catch(ignore);
+        throw error;
+      }
+    };
+    return this.#pool.lend(true, commit).catch((error: unknown) => {
       throw this.#toLossError(error, writes);
-    } finally {
-      this.#release(client, failure);
-    }
+    });
   }
 
   /** Opens a connection outside the pool. */
@@ -176,18 +172,12 @@ export class PostgresServer implements TransactionRunner {
   }
 
   poolUse(): PoolUse {
-    const { totalCount, idleCount, waitingCount } = this.#pool;
-    return {
-      max: this.#config.poolSize,
-      total: totalCount,
-      idle: idleCount,
-      waiting: waitingCount,
-    };
+    return this.#pool.use;
   }
 
   /** Closes all connections. Connections that are still being opened are closed once they are open. */
   abort(): void {
-    this.#aborts += 1;
+    this.#pool.abort();
     this.#close(() => true);
   }
 
@@ -197,7 +187,7 @@ export class PostgresServer implements TransactionRunner {
   }
 
   async close(): Promise<void> {
-    await this.#pool.end();
+    await this.#pool.close();
   }
 
   #close(isClosed: (connection: PooledConnection) => boolean): void {
@@ -223,22 +213,6 @@ export class PostgresServer implements TransactionRunner {
     if (!this.#onPrimary) return;
     connection.identity = await requirePrimary(client, this.name);
     this.#onPrimary(connection.identity);
-  }
-
-  async #connect(): Promise<PoolClient> {
-    const before = this.#aborts;
-    const start = performance.now();
-    const client = await this.#pool
-      .connect()
-      .catch((error: Error) => {
-        if (isPoolTimeout(error)) throw new PoolExhausted(this.#config, error);
-        this.#onLoss();
-        throw new NothingWritten(error);
-      })
-      .finally(() => addWait('poolMs', start));
-    if (before === this.#aborts) return client;
-    client.release(true);
-    throw new NothingWritten(ABORTED);
   }
 
   /** Converts the error of a connection that was lost before PostgreSQL responded. */
@@ -275,15 +249,8 @@ export class PostgresServer implements TransactionRunner {
     return watchStatement(this.#log, text, send);
   }
 
-  /**
-   * Returns a connection to the pool. Closes it after an error that may leave it unusable, if a transaction is still
-   * open on it, or if it has prepared many statements.
-   */
-  #release(client: PoolClient, failure: unknown): void {
-    const isUsable =
-      (failure === undefined || keepsConnection(failure)) &&
-      client.getTransactionStatus() === 'I' &&
-      this.#connections.get(client)?.isFull === false;
-    client.release(!isUsable);
+  /** Whether no transaction is open on a connection, and few statements are prepared. */
+  #isUsable(client: PoolClient): boolean {
+    return client.getTransactionStatus() === 'I' && this.#connections.get(client)?.isFull === false;
   }
 }

@@ -15,7 +15,6 @@ import {
 import { migrate, MigrationError, requireMigrated, type RunSql } from './migrations.ts';
 import { createNotifications, type Notifications } from './notifications.ts';
 import { watchOutages } from './outage.ts';
-import { limitWrites } from './pooled-connection.ts';
 import { PostgresServer, READ } from './postgres-server.ts';
 import { createProbe } from './probe.ts';
 import { openReplica } from './replica.ts';
@@ -54,15 +53,11 @@ function openPrimary(url: string, config: Config, log: Log): Primary {
   const outages = watchOutages(`database server ${probe.name}`, ping, log);
   const onLoss = (): void => void outages.check();
   const server = new PostgresServer(url, config, log, { onLoss, onPrimary });
-  const { runner, countWaiting } = limitWrites(server, config);
   return {
-    runner,
+    runner: server,
     description: `PostgreSQL at ${server.name}${new URL(url).pathname}`,
     connect: () => server.connect(),
-    poolUse: () => {
-      const { waiting, ...use } = server.poolUse();
-      return { ...use, waiting: waiting + countWaiting() };
-    },
+    poolUse: () => server.poolUse(),
     ping: () =>
       ping().catch((error: unknown) => {
         void outages.check();

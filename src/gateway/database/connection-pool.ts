@@ -1,0 +1,202 @@
+import { Socket } from 'node:net';
+
+import pLimit from 'p-limit';
+import { type Client, type ClientBase, type ClientConfig, Pool, type PoolClient } from 'pg';
+
+import type { Config } from '../config/config.ts';
+import { addWait } from '../telemetry/request-log.ts';
+import {
+  isPoolTimeout,
+  keepsConnection,
+  NothingWritten,
+  PoolExhausted,
+} from './database-errors.ts';
+import type { PoolUse } from './driver.ts';
+import { onlyRow } from './session.ts';
+
+// A prepared statement takes 50 to 100 KiB in its connection's server process, and a long statement up to 150 times its
+// length. pg does not deallocate any while the connection is open.
+const MAX_PREPARED = 100;
+const MAX_PREPARED_LENGTH = 100_000;
+
+/**
+ * Sets how long a connection may be silent in both directions before it is closed; 0 means forever. The `query_timeout`
+ * of pg 8 would keep the rows of each result in memory for longer (PostgresServer.#send).
+ */
+export function limitSilence(
+  { connection: { stream } }: Pick<Client, 'connection'>,
+  ms: number,
+): void {
+  if (stream instanceof Socket) stream.setTimeout(ms);
+}
+
+// The identity holds until the server restarts. Behind a proxy, servers can have the same address.
+const SERVER_SQL = `SELECT pg_is_in_recovery() AS "isStandby", concat(inet_server_addr(), ':',
+  inet_server_port(), ' ', extract(epoch FROM pg_postmaster_start_time())) AS "identity"`;
+
+/**
+ * Returns the identity of the server behind a new connection.
+ * @throws Error if the server is a standby: after a failover, a stale route can lead to the former primary
+ */
+export async function requirePrimary(client: ClientBase, address: string): Promise<string> {
+  const { rows } = await client.query<{ isStandby: boolean; identity: string }>(SERVER_SQL);
+  const { isStandby, identity } = onlyRow(rows);
+  if (isStandby) throw new Error(`${address} leads to a standby, which accepts no writes`);
+  return identity;
+}
+
+/** What is known about a connection: its server and its prepared statements. */
+export class PooledConnection {
+  /** Identifies the server; undefined until the session is set up, and for replicas. */
+  identity: string | undefined;
+  /** The names of the prepared statements, by SQL text. */
+  readonly #names = new Map<string, string>();
+  #prepared = 0;
+  #length = 0;
+
+  /** Returns the name of a prepared statement. PostgreSQL reuses the plan of a named statement. */
+  nameOf(text: string): string {
+    const known = this.#names.get(text);
+    if (known !== undefined) return known;
+    this.#prepared += 1;
+    const name = `s${this.#prepared}`;
+    this.#names.set(text, name);
+    this.#length += text.length;
+    return name;
+  }
+
+  /** Makes all statements be prepared again, under other names. */
+  forgetPlans(): void {
+    this.#names.clear();
+  }
+
+  /** Whether so many statements are prepared that a new connection should replace this one. */
+  get isFull(): boolean {
+    return this.#prepared >= MAX_PREPARED || this.#length >= MAX_PREPARED_LENGTH;
+  }
+}
+
+// Writes wait for each other's locks. Without a part of the pool for reads, reads would wait for the locks, too.
+const PART_FOR_READS = 0.2;
+
+/** The error of connections that the gateway closes because of their server. */
+export const ABORTED = new Error('Connection terminated: the server is currently not in use.');
+
+interface PoolOptions {
+  readonly clientConfig: ClientConfig;
+  readonly setUp: (client: ClientBase) => Promise<void>;
+  /** Whether a connection can be used again. */
+  readonly isUsable: (client: PoolClient) => boolean;
+  /** How long a connection in use may be silent. */
+  readonly silenceMs: number;
+  /** Called when an idle connection is lost, or a connection can't be opened. */
+  readonly onLoss: (error: Error) => void;
+}
+
+/** Takes turns for writes: at most a part of the pool's connections. */
+function createWriteTurns(config: Config) {
+  const limit = pLimit(Math.ceil(config.poolSize * (1 - PART_FOR_READS)));
+  return {
+    countWaiting: (): number => limit.pendingCount,
+    /** Waits for a turn. Returns the function that ends it. @throws PoolExhausted */
+    take: (): Promise<() => void> =>
+      new Promise((resolve, reject) => {
+        let isLate = false;
+        const timer = setTimeout(() => {
+          isLate = true;
+          reject(new PoolExhausted(config, new Error('Other writes took too long.')));
+        }, config.connectTimeoutMs);
+        const turn = (end: () => void): void => {
+          clearTimeout(timer);
+          if (isLate) end();
+          else resolve(end);
+        };
+        void limit(() => new Promise<void>(turn));
+      }),
+  };
+}
+
+/** The connections to a server, which are opened on demand. */
+export class ConnectionPool {
+  readonly #config: Config;
+  readonly #options: PoolOptions;
+  readonly #pool: Pool;
+  readonly #turns: ReturnType<typeof createWriteTurns>;
+  #aborts = 0;
+
+  constructor(config: Config, options: PoolOptions) {
+    this.#config = config;
+    this.#options = options;
+    this.#turns = createWriteTurns(config);
+    this.#pool = new Pool({
+      ...options.clientConfig,
+      max: config.poolSize,
+      // oxlint-disable-next-line no-misused-promises -- pg awaits it, though its types don't say so
+      onConnect: options.setUp,
+    });
+    this.#pool.on('error', options.onLoss);
+    this.#pool.on('acquire', (client) => limitSilence(client, options.silenceMs));
+    this.#pool.on('release', (_error, client) => limitSilence(client, 0));
+  }
+
+  /**
+   * Runs `work` with a connection, and takes it back. Writes leave some connections for reads.
+   * @throws NothingWritten if no connection can be opened, PoolExhausted if none becomes free
+   */
+  async lend<Result>(
+    writes: boolean,
+    work: (client: PoolClient) => Promise<Result>,
+  ): Promise<Result> {
+    const start = performance.now();
+    const endTurn = writes ? await this.#turns.take() : () => {};
+    const client = await this.#take()
+      .catch((error: unknown) => {
+        endTurn();
+        throw error;
+      })
+      .finally(() => addWait('poolMs', start));
+    let failure: unknown;
+    try {
+      return await work(client);
+    } catch (error) {
+      failure = error;
+      throw error;
+    } finally {
+      const isUsable =
+        (failure === undefined || keepsConnection(failure)) && this.#options.isUsable(client);
+      client.release(!isUsable);
+      endTurn();
+    }
+  }
+
+  get use(): PoolUse {
+    const { totalCount, idleCount, waitingCount } = this.#pool;
+    return {
+      max: this.#config.poolSize,
+      total: totalCount,
+      idle: idleCount,
+      waiting: waitingCount + this.#turns.countWaiting(),
+    };
+  }
+
+  /** Makes connections that are still being opened be closed once they are open. */
+  abort(): void {
+    this.#aborts += 1;
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+
+  async #take(): Promise<PoolClient> {
+    const before = this.#aborts;
+    const client = await this.#pool.connect().catch((error: Error) => {
+      if (isPoolTimeout(error)) throw new PoolExhausted(this.#config, error);
+      this.#options.onLoss(error);
+      throw new NothingWritten(error);
+    });
+    if (before === this.#aborts) return client;
+    client.release(true);
+    throw new NothingWritten(ABORTED);
+  }
+}
