@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts';
 import { addWait } from '../telemetry/request-log.ts';
 import {
   isPoolTimeout,
+  isRefused,
   keepsConnection,
   NothingWritten,
   PoolExhausted,
@@ -79,6 +80,9 @@ export class PooledConnection {
 // Writes wait for each other's locks. Without a part of the pool for reads, reads would wait for the locks, too.
 const PART_FOR_READS = 0.2;
 
+// After a server has refused a connection, how long the pool opens no more.
+const FULL_MS = 1000;
+
 /** The error of connections that the gateway closes because of their server. */
 export const ABORTED = new Error('Connection terminated: the server is currently not in use.');
 
@@ -122,6 +126,9 @@ export class ConnectionPool {
   readonly #options: PoolOptions;
   readonly #pool: Pool;
   readonly #turns: ReturnType<typeof createWriteTurns>;
+  /** Open connections, idle or in use. */
+  #open = 0;
+  #fullUntil = 0;
   #aborts = 0;
 
   constructor(config: Config, options: PoolOptions) {
@@ -133,6 +140,10 @@ export class ConnectionPool {
       max: config.poolSize,
       // oxlint-disable-next-line no-misused-promises -- pg awaits it, though its types don't say so
       onConnect: options.setUp,
+    });
+    this.#pool.on('connect', (client) => {
+      this.#open += 1;
+      client.once('end', () => void (this.#open -= 1));
     });
     this.#pool.on('error', options.onLoss);
     this.#pool.on('acquire', (client) => limitSilence(client, options.silenceMs));
@@ -190,13 +201,33 @@ export class ConnectionPool {
 
   async #take(): Promise<PoolClient> {
     const before = this.#aborts;
-    const client = await this.#pool.connect().catch((error: Error) => {
+    const client = await this.#connect().catch((error: Error) => {
       if (isPoolTimeout(error)) throw new PoolExhausted(this.#config, error);
-      this.#options.onLoss(error);
+      if (!isRefused(error)) this.#options.onLoss(error);
       throw new NothingWritten(error);
     });
     if (before === this.#aborts) return client;
     client.release(true);
     throw new NothingWritten(ABORTED);
+  }
+
+  /** Connects. If the server has no more connections, waits for one that is open, as if the pool were smaller. */
+  async #connect(): Promise<PoolClient> {
+    const { options } = this.#pool;
+    const { poolSize, connectTimeoutMs } = this.#config;
+    const start = performance.now();
+    for (let isFirst = true; ; isFirst = false) {
+      if (performance.now() > this.#fullUntil) options.max = poolSize;
+      try {
+        return await this.#pool.connect();
+      } catch (error) {
+        const now = performance.now();
+        // At first, other connections may still be being opened.
+        const canWait = (isFirst || this.#open > 0) && now - start < connectTimeoutMs;
+        if (!isRefused(error) || !canWait) throw error;
+        this.#fullUntil = now + FULL_MS;
+        options.max = Math.max(this.#open, 1);
+      }
+    }
   }
 }

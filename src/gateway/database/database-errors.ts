@@ -115,6 +115,16 @@ export const isConflict = (error: unknown): boolean =>
 /** Whether no connection of a pool became free in time. */
 export const isPoolTimeout = ({ message }: Error): boolean => POOL_TIMEOUT_MESSAGE.test(message);
 
+// PgBouncer's message at max_client_conn; its SQLSTATE is that of a protocol violation.
+const REFUSED_MESSAGE = /^no more connections allowed/;
+
+/** Whether a connection could not be opened because a server or pooler allows no more of them. */
+export function isRefused(error: unknown): boolean {
+  const reason = error instanceof GatewayError ? error.cause : error;
+  if (!(reason instanceof Error)) return false;
+  return codeOf(reason) === '53300' || REFUSED_MESSAGE.test(reason.message);
+}
+
 /** Whether the connection was lost before PostgreSQL responded. Poolers report this with an SQLSTATE of class 08. */
 export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof GatewayError) return false;

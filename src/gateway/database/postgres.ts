@@ -15,8 +15,8 @@ import {
 import { migrate, MigrationError, requireMigrated, type RunSql } from './migrations.ts';
 import { createNotifications, type Notifications } from './notifications.ts';
 import { watchOutages } from './outage.ts';
-import { PostgresServer, READ } from './postgres-server.ts';
-import { createProbe } from './probe.ts';
+import { PostgresServer } from './postgres-server.ts';
+import { ask, createProbe } from './probe.ts';
 import { openReplica } from './replica.ts';
 import { onlyRow } from './session.ts';
 
@@ -39,7 +39,7 @@ function openPrimary(url: string, config: Config, log: Log): Primary {
   };
   const probe = createProbe(url, config, log, onPrimary);
   const readState = async (): Promise<Readiness> => {
-    const state = onlyRow(await probe.run<Readiness>(READINESS_SQL, [], READ));
+    const state = onlyRow(await ask<Readiness>(probe, server, READINESS_SQL));
     // By now, a proxy or DNS may lead to another server.
     if (!state.writes) probe.abort();
     return state;

@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.ts';
 import type { Log } from '../telemetry/log.ts';
-import { PostgresServer } from './postgres-server.ts';
+import { isRefused } from './database-errors.ts';
+import { PostgresServer, READ } from './postgres-server.ts';
 
 const PROBE_TIMEOUT_MS = 2000;
 
@@ -25,3 +26,17 @@ export const createProbe = (
     log,
     { graceMs: 0, ...(onPrimary && { onPrimary }) },
   );
+
+/**
+ * Runs a statement on the probe's connection, or, if the server allows no connection for the probe, on one of the
+ * pool's.
+ */
+export const ask = <Row>(
+  probe: PostgresServer,
+  server: PostgresServer,
+  text: string,
+): Promise<Row[]> =>
+  probe.run<Row>(text, [], READ).catch((error: unknown) => {
+    if (isRefused(error)) return server.run<Row>(text, [], READ);
+    throw error;
+  });

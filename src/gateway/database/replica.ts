@@ -3,8 +3,8 @@ import { toServerUrl } from '../config/database-url.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Replica } from './driver.ts';
 import { watchOutages } from './outage.ts';
-import { PostgresServer, READ } from './postgres-server.ts';
-import { createProbe } from './probe.ts';
+import { PostgresServer } from './postgres-server.ts';
+import { ask, createProbe } from './probe.ts';
 
 // How often to check that the replica responds, so that reads do not wait for a frozen one until they time out.
 const CHECK_MS = 1000;
@@ -18,7 +18,7 @@ export function openReplica(url: string, config: Config, log: Log): Replica {
   });
   const ping = async (): Promise<void> => {
     try {
-      await probe.run('SELECT', [], READ);
+      await ask(probe, server, 'SELECT');
     } catch (error) {
       // The reads that wait for it can run on the primary.
       server.abort();

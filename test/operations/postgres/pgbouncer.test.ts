@@ -44,6 +44,7 @@ listen_addr = 127.0.0.1
 listen_port = ${ownPort}
 unix_socket_dir =
 auth_type = any
+admin_users = anybody
 pool_mode = transaction
 default_pool_size = ${SERVER_CONNECTIONS}
 max_client_conn = 200
@@ -181,6 +182,19 @@ describe.skipIf(!hasPgbouncer)(
       });
       expect(await gateway.data('{ __typename pets { totalCount } }')).toHaveProperty('pets');
       await gateway.close();
+    });
+
+    it('makes requests wait for the open connections if PgBouncer allows fewer than a pool has', async () => {
+      const admin = new URL(through(database.url));
+      admin.pathname = '/pgbouncer';
+      const clients = await runSql(admin.href, 'show clients');
+      const gateway = await open();
+      await runSql(admin.href, `set max_client_conn = ${clients.length + 3}`);
+      const created = Array.from({ length: 20 }, () => makeCategory(gateway));
+      expect(new Set(await Promise.all(created)).size).toBe(20);
+      expect(gateway.db.poolUse?.().total).toBeLessThan(8);
+      await gateway.close();
+      await runSql(admin.href, 'set max_client_conn = 200');
     });
 
     it('lets a gateway cancel the statement of a client that disconnected', async () => {
