@@ -1,10 +1,11 @@
 import { Socket } from 'node:net';
 
 import pLimit from 'p-limit';
-import { type Client, type ClientBase, type ClientConfig, Pool, type PoolClient } from 'pg';
+import { Client, type ClientBase, type ClientConfig, Pool, type PoolClient } from 'pg';
 
 import type { Config } from '../config/config.ts';
 import { addWait } from '../telemetry/request-log.ts';
+import type { AbandonedStatements } from './abandoned-statements.ts';
 import {
   isPoolTimeout,
   isRefused,
@@ -95,9 +96,14 @@ interface PoolOptions {
   readonly silenceMs: number;
   /** Called when an idle connection is lost, or a connection can't be opened. */
   readonly onLoss: (error: Error) => void;
+  /** Keeps the places of connections that were closed too early; undefined if the server can't be asked. */
+  readonly abandoned: AbandonedStatements | undefined;
 }
 
-/** Takes turns for writes: at most a part of the pool's connections. */
+/**
+ * Takes turns for writes: at most a part of the pool's connections. A turn ends with its connection, even if that is
+ * after its statement was abandoned.
+ */
 function createWriteTurns(config: Config) {
   const limit = pLimit(Math.ceil(config.poolSize * (1 - PART_FOR_READS)));
   return {
@@ -119,6 +125,10 @@ function createWriteTurns(config: Config) {
       }),
   };
 }
+
+/** Returns the id of a connection's server process, which pg's types leave out. */
+const pidOf = (client: ClientBase): number =>
+  'processID' in client && typeof client.processID === 'number' ? client.processID : 0;
 
 /** The connections to a server, which are opened on demand. */
 export class ConnectionPool {
@@ -175,8 +185,10 @@ export class ConnectionPool {
     } finally {
       const isUsable =
         (failure === undefined || keepsConnection(failure)) && this.#options.isUsable(client);
-      client.release(!isUsable);
-      endTurn();
+      this.#takeBack(client, writes, () => {
+        client.release(!isUsable);
+        endTurn();
+      });
     }
   }
 
@@ -196,7 +208,9 @@ export class ConnectionPool {
   }
 
   async close(): Promise<void> {
-    await this.#pool.end();
+    const ended = this.#pool.end();
+    this.#options.abandoned?.freeAll();
+    await ended;
   }
 
   async #take(): Promise<PoolClient> {
@@ -226,8 +240,21 @@ export class ConnectionPool {
         const canWait = (isFirst || this.#open > 0) && now - start < connectTimeoutMs;
         if (!isRefused(error) || !canWait) throw error;
         this.#fullUntil = now + FULL_MS;
-        options.max = Math.max(this.#open, 1);
+        options.max = Math.max(this.#open + (this.#options.abandoned?.count ?? 0), 1);
       }
     }
+  }
+
+  #takeBack(client: PoolClient, writes: boolean, free: () => void): void {
+    const { abandoned } = this.#options;
+    if (abandoned && client instanceof Client) {
+      const { destroyed, errored } = client.connection.stream;
+      // An aborted server is another one than the one that would be asked.
+      if (destroyed && errored !== ABORTED) {
+        abandoned.add({ pid: pidOf(client), writes, free });
+        return;
+      }
+    }
+    free();
   }
 }

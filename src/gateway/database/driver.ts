@@ -3,11 +3,11 @@ import type { Runner } from './session.ts';
 
 /** The state of a database that responds. */
 export interface Readiness {
-  /** Whether it accepts writes: a replica, a read-only database and one with a full disk do not. */
+  /**
+   * Whether it accepts writes: a replica, a read-only database, one with a full disk and one whose commits wait do not.
+   */
   readonly writes: boolean;
 }
-
-export const READINESS_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "writes"`;
 
 /** How the connections of a pool are used. */
 export interface PoolUse {

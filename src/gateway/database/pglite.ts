@@ -5,7 +5,7 @@ import { TYPE_PARSERS } from '../kinds/kinds.ts';
 import type { Log } from '../telemetry/log.ts';
 import { watchStatement } from '../telemetry/request-log.ts';
 import { createDatabase, type Database } from './database.ts';
-import { type Driver, type Readiness, READINESS_SQL } from './driver.ts';
+import type { Driver, Readiness } from './driver.ts';
 import { migrate, requireMigrated, type RunSql } from './migrations.ts';
 import { OWN_SESSION } from './session-settings.ts';
 import { onlyRow, type Runner } from './session.ts';
@@ -55,6 +55,8 @@ const runnerOn = (session: Pick<PGlite, 'query'>, log: Log): Runner => ({
     return (await watchStatement(log, text, send)).rows;
   },
 });
+
+const READINESS_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "writes"`;
 
 /**
  * Creates a Database from an embedded PostgreSQL, which must be migrated.

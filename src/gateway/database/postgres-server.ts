@@ -13,6 +13,7 @@ import { NAME } from '../config/version.ts';
 import { TYPE_PARSERS } from '../kinds/kinds.ts';
 import type { Log } from '../telemetry/log.ts';
 import { watchStatement } from '../telemetry/request-log.ts';
+import { type FindRunning, AbandonedStatements } from './abandoned-statements.ts';
 import {
   ABORTED,
   ConnectionPool,
@@ -62,6 +63,8 @@ interface ServerOptions {
   readonly onLoss?: () => void;
   /** For an address that leads to a primary: called with the identity of the server behind each new connection. */
   readonly onPrimary?: (identity: string) => void;
+  /** Asks the server about its processes. Without it, a closed connection leaves the pool at once. */
+  readonly findRunning?: FindRunning;
 }
 
 /** A PostgreSQL server, or a load balancer in front of several servers, with a connection pool. Connects on demand. */
@@ -74,6 +77,7 @@ export class PostgresServer implements TransactionRunner {
   readonly #onLoss: () => void;
   readonly #onPrimary: ServerOptions['onPrimary'];
   readonly #clientConfig: ClientConfig;
+  readonly #abandoned: AbandonedStatements | undefined;
   readonly #pool: ConnectionPool;
   readonly #connections = new Map<ClientBase, PooledConnection>();
 
@@ -81,7 +85,7 @@ export class PostgresServer implements TransactionRunner {
     url: string,
     config: Config,
     log: Log,
-    { graceMs = GRACE_MS, onLoss = ignore, onPrimary }: ServerOptions = {},
+    { graceMs = GRACE_MS, onLoss = ignore, onPrimary, findRunning }: ServerOptions = {},
   ) {
     this.name = decodeURIComponent(new URL(url).host);
     this.#config = config;
@@ -95,6 +99,9 @@ export class PostgresServer implements TransactionRunner {
       connectionTimeoutMillis: config.connectTimeoutMs,
       keepAlive: true,
     };
+    // Behind a pooler, the server processes are not known.
+    const canAsk = findRunning && !config.pgbouncer;
+    this.#abandoned = canAsk ? new AbandonedStatements(findRunning, this.name, log) : undefined;
     this.#pool = new ConnectionPool(config, {
       clientConfig: this.#clientConfig,
       setUp: (client) => this.#setUp(client),
@@ -104,6 +111,7 @@ export class PostgresServer implements TransactionRunner {
         log.debug({ err: error }, 'A database connection was lost or could not be opened.');
         onLoss();
       },
+      abandoned: this.#abandoned,
     });
   }
 
@@ -175,6 +183,11 @@ export class PostgresServer implements TransactionRunner {
     return this.#pool.use;
   }
 
+  /** Whether the server still runs a write whose connection was closed. */
+  get hasAbandonedWrite(): boolean {
+    return this.#abandoned?.includesWrite ?? false;
+  }
+
   /** Closes all connections. Connections that are still being opened are closed once they are open. */
   abort(): void {
     this.#pool.abort();
@@ -184,6 +197,7 @@ export class PostgresServer implements TransactionRunner {
   /** Closes the connections to other servers than this one. */
   leaveOthers(kept: string): void {
     this.#close(({ identity }) => identity !== undefined && identity !== kept);
+    void this.#abandoned?.check();
   }
 
   async close(): Promise<void> {

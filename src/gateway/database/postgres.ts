@@ -5,23 +5,27 @@ import { toServerUrl } from '../config/database-url.ts';
 import type { Log } from '../telemetry/log.ts';
 import { isUnavailable, toObstacle } from './database-errors.ts';
 import { createDatabase, type Database } from './database.ts';
-import {
-  type Driver,
-  type PoolUse,
-  type Readiness,
-  READINESS_SQL,
-  type Replica,
-} from './driver.ts';
+import type { Driver, PoolUse, Readiness, Replica } from './driver.ts';
 import { migrate, MigrationError, requireMigrated, type RunSql } from './migrations.ts';
 import { createNotifications, type Notifications } from './notifications.ts';
 import { watchOutages } from './outage.ts';
 import { PostgresServer } from './postgres-server.ts';
-import { ask, createProbe } from './probe.ts';
+import { ask, createFindRunning, createProbe } from './probe.ts';
 import { openReplica } from './replica.ts';
 import { onlyRow } from './session.ts';
 
 // PostgreSQL copies JSON while building it: a server process needs ten times the JSON's size, so up to 40 MB.
 const MAX_JSON_BYTES = 4 * 2 ** 20;
+
+interface State {
+  readonly isReadOnly: boolean;
+  /** Whether the gateways' commits wait for a synchronous replica. PostgreSQL shows a role what its own sessions wait for. */
+  readonly commitsWait: boolean;
+}
+
+const STATE_SQL = `SELECT current_setting('transaction_read_only') = 'on' AS "isReadOnly",
+  EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND usename = current_user
+    AND query_start < clock_timestamp() - interval '2 seconds') AS "commitsWait"`;
 
 /** What DATABASE_URL leads to: a server that accepts writes. After a failover, it may be another one. */
 interface Primary extends Pick<Driver, 'runner' | 'description' | 'ping' | 'disconnect'> {
@@ -39,10 +43,10 @@ function openPrimary(url: string, config: Config, log: Log): Primary {
   };
   const probe = createProbe(url, config, log, onPrimary);
   const readState = async (): Promise<Readiness> => {
-    const state = onlyRow(await ask<Readiness>(probe, server, READINESS_SQL));
+    const { isReadOnly, commitsWait } = onlyRow(await ask<State>(probe, server, STATE_SQL));
     // By now, a proxy or DNS may lead to another server.
-    if (!state.writes) probe.abort();
-    return state;
+    if (isReadOnly) probe.abort();
+    return { writes: !isReadOnly && !commitsWait && !server.hasAbandonedWrite };
   };
   let reading: Promise<Readiness> | undefined;
   // Shared, because `abort` would make other reads at the same time fail.
@@ -52,7 +56,11 @@ function openPrimary(url: string, config: Config, log: Log): Primary {
     }));
   const outages = watchOutages(`database server ${probe.name}`, ping, log);
   const onLoss = (): void => void outages.check();
-  const server = new PostgresServer(url, config, log, { onLoss, onPrimary });
+  const server = new PostgresServer(url, config, log, {
+    onLoss,
+    onPrimary,
+    findRunning: createFindRunning(probe),
+  });
   return {
     runner: server,
     description: `PostgreSQL at ${server.name}${new URL(url).pathname}`,

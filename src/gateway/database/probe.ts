@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts';
 import type { Log } from '../telemetry/log.ts';
+import type { FindRunning, RunningProcess } from './abandoned-statements.ts';
 import { isRefused } from './database-errors.ts';
 import { PostgresServer, READ } from './postgres-server.ts';
 
@@ -40,3 +41,16 @@ export const ask = <Row>(
     if (isRefused(error)) return server.run<Row>(text, [], READ);
     throw error;
   });
+
+const RUNNING_SQL = `SELECT pid, wait_event AS "waitEvent" FROM pg_stat_activity
+  WHERE pid = ANY($1) AND state NOT LIKE 'idle%'`;
+
+/** Returns what asks a server, through its probe, which of its processes still run a statement. */
+export const createFindRunning =
+  (probe: PostgresServer): FindRunning =>
+  (pids) =>
+    probe.run<RunningProcess>(RUNNING_SQL, [pids], READ).catch((error: unknown) => {
+      // A server that allows no more connections responds, so its processes have not gone.
+      if (isRefused(error)) return pids.map((pid) => ({ pid, waitEvent: null }));
+      throw error;
+    });

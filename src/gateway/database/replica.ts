@@ -4,7 +4,7 @@ import type { Log } from '../telemetry/log.ts';
 import type { Replica } from './driver.ts';
 import { watchOutages } from './outage.ts';
 import { PostgresServer } from './postgres-server.ts';
-import { ask, createProbe } from './probe.ts';
+import { ask, createFindRunning, createProbe } from './probe.ts';
 
 // How often to check that the replica responds, so that reads do not wait for a frozen one until they time out.
 const CHECK_MS = 1000;
@@ -15,6 +15,7 @@ export function openReplica(url: string, config: Config, log: Log): Replica {
   const probe = createProbe(serverUrl, config, log);
   const server = new PostgresServer(serverUrl, config, log, {
     onLoss: () => void outages.check(),
+    findRunning: createFindRunning(probe),
   });
   const ping = async (): Promise<void> => {
     try {
