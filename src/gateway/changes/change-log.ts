@@ -207,37 +207,54 @@ export async function requireKept(
   return readPosition(db, sql`(transaction, id) = ${decoded.position}`, decoded.stamp);
 }
 
+/**
+ * Returns the position up to which changes are deleted. This is the last change that is older than `ageMs` and comes
+ * before all younger ones. A change dated in the future was made while the database's clock was wrong: its age is not
+ * known, but it is at least that of the next change. The last change is kept, so its cursor stays valid while nothing
+ * is written.
+ *
+ * If the transaction ids of some changes are ids that this database has not reached, it is the last change: then the log
+ * comes from a dump of another database, and the next changes would be recorded before those.
+ */
+async function findLastOld(db: Database, ageMs: number): Promise<Position | undefined> {
+  const limit = sql`now() - ${ageMs} * interval '1 millisecond'`;
+  const [position] = await db.query<Position>(sql`
+    with kept as (
+      (select transaction, id from changes where changed_at >= ${limit} and changed_at <= now()
+      order by transaction, id limit 1)
+      union all
+      (select transaction, id from settled_changes order by transaction desc, id desc limit 1)
+    ), old as (
+      (select ${POSITION} from changes where changed_at < ${limit}
+        and (transaction, id) < (select transaction, id from kept order by transaction, id limit 1)
+      order by transaction desc, id desc limit 1)
+      union all
+      (select ${POSITION} from changes
+      where transaction >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+      order by transaction desc, id desc limit 1)
+    )
+    select * from old order by transaction desc, id desc limit 1`);
+  return position;
+}
+
 const BATCH = 1000;
 
 /**
- * Deletes the changes that are older than `ageMs`, in batches from the start of the change log up to the first younger
- * change. The last change is kept, so its cursor stays valid while nothing is written.
- *
- * Deletes all changes if the transaction ids of some are ids that this database has not reached. Then the log comes
- * from a dump of another database, and the next changes would be recorded before those.
+ * Deletes the changes that are older than `ageMs`, in batches from the start of the change log. So if a change exists,
+ * all later ones do.
  */
 export async function deleteOldChanges(db: Database, ageMs: number): Promise<void> {
+  const last = await findLastOld(db, ageMs);
+  if (!last) return;
   let deleted: number;
   do {
     const [row] = await db.write<{ count: number }>(sql`
-      with log as (
-        select exists (
-          select from changes where transaction >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint
-        ) as is_foreign
-      ), batch as (
-        select transaction, id, changed_at, is_foreign from changes, log
-        where is_foreign or (transaction, id) < (
-          select transaction, id from settled_changes order by transaction desc, id desc limit 1
-        )
+      with batch as (
+        select transaction, id from changes where ${compare('<=', last)}
         order by transaction, id limit ${BATCH}::integer
-      ), old as (
-        select transaction, id, is_foreign
-          or bool_and(changed_at < now() - ${ageMs} * interval '1 millisecond')
-          over (order by transaction, id) as is_old
-        from batch
       ), deleted as (
-        delete from changes using old
-        where is_old and changes.transaction = old.transaction and changes.id = old.id returning 1
+        delete from changes using batch
+        where changes.transaction = batch.transaction and changes.id = batch.id returning 1
       )
       select count(*)::integer as count from deleted`);
     deleted = row?.count ?? 0;

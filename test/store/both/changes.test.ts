@@ -85,10 +85,12 @@ const failToInsert = () =>
     throw new Error('No.');
   });
 
-/** Sets the time of one change, given by its position in the change log, to two hours ago. */
-const age = (place: number): Promise<unknown> =>
-  run(`update changes set changed_at = now() - interval '2 hours'
+/** Sets the time of one change, given by its position in the change log, to two hours ago or another time. */
+const age = (place: number, time = `now() - interval '2 hours'`): Promise<unknown> =>
+  run(`update changes set changed_at = ${time}
         where id = (select id from changes order by transaction, id offset ${place} limit 1)`);
+
+const IN_FUTURE = `now() + interval '400 days'`;
 
 /** Returns the ids of all categories in the change log, and the cursors of their changes. */
 async function kept(): Promise<{ ids: unknown[]; cursors: string[] }> {
@@ -362,6 +364,40 @@ describeOnGateways(() => {
       for (const place of [0, 1, 3]) await age(place);
       await deleteOldChanges(gateway.db, HOUR_MS);
       expect((await kept()).ids).toEqual(ids.slice(2));
+    });
+
+    it('counts changes dated in the future as old if a later change is old', async () => {
+      await age(0);
+      await age(1, IN_FUTURE);
+      await age(2);
+      await deleteOldChanges(gateway.db, HOUR_MS);
+      expect((await kept()).ids).toEqual(ids.slice(3));
+    });
+
+    it('does not stop at any number of changes dated in the future', async () => {
+      await run(`insert into categories (name) select 'many' from generate_series(1, 2500)`);
+      await run(`update changes set changed_at = ${IN_FUTURE}`);
+      await makeCategory(gateway);
+      const cursor = await lastCursor(gateway);
+      await run(
+        `update changes set changed_at = now() - interval '2 hours' where changed_at < now()`,
+      );
+      await makeCategory(gateway);
+      await untilSettled(gateway.db);
+      await deleteOldChanges(gateway.db, HOUR_MS);
+      expect((await kept()).cursors).toEqual([await lastCursor(gateway)]);
+      expect((await gateway.graphql(CHANGES, { after: cursor, first: 1 })).errors).toMatchObject(
+        EXPIRED,
+      );
+    });
+
+    it('keeps changes dated in the future that may be young', async () => {
+      await age(0);
+      await age(1, IN_FUTURE);
+      await age(4, IN_FUTURE);
+      await deleteOldChanges(gateway.db, HOUR_MS);
+      expect((await kept()).ids).toEqual(ids.slice(1));
+      await run('update changes set changed_at = now()');
     });
 
     it('keeps the last change, whose cursor stays valid', async () => {
