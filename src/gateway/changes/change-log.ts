@@ -207,6 +207,21 @@ export async function requireKept(
   return readPosition(db, sql`(transaction, id) = ${decoded.position}`, decoded.stamp);
 }
 
+/** The size of the change log as PostgreSQL estimates it, and the time since its first change. */
+export interface LogSize {
+  readonly rows: number;
+  readonly ageSeconds: number;
+}
+
+export async function readLogSize(db: Database): Promise<LogSize> {
+  const [size = { rows: 0, ageSeconds: 0 }] = await db.query<LogSize>(sql`
+    select greatest(reltuples, 0)::float8 as "rows", coalesce((
+      select extract(epoch from now() - changed_at)::float8 from changes order by transaction, id limit 1
+    ), 0) as "ageSeconds"
+    from pg_class where oid = 'changes'::regclass`);
+  return size;
+}
+
 /**
  * Returns the position up to which changes are deleted. This is the last change that is older than `ageMs` and comes
  * before all younger ones. A change dated in the future was made while the database's clock was wrong: its age is not

@@ -1,6 +1,6 @@
 import type { AddressInfo, Server } from 'node:net';
 
-import { deleteOldChanges } from '../changes/change-log.ts';
+import { deleteOldChanges, readLogSize } from '../changes/change-log.ts';
 import { requireRecorded } from '../changes/require-recorded.ts';
 import { type Config, ConfigError } from '../config/config.ts';
 import type { Database } from '../database/database.ts';
@@ -74,10 +74,13 @@ export async function serve(
     // Loaded while the database opens.
     import('./server.ts'),
   ]);
-  const { server, stop } = await createGateway(store, db, config, log);
+  const { server, metrics, stop } = await createGateway(store, db, config, log);
   const deleteOld = async (): Promise<void> => {
     await deleteOldChanges(db, config.changesMs).catch((error: unknown) =>
       log.warn({ err: error }, 'Old changes could not be deleted.'),
+    );
+    await readLogSize(db).then(metrics.streams.setLogSize, (error: unknown) =>
+      log.warn({ err: error }, 'The size of the change log could not be read.'),
     );
     await deleteOldKeys(db, config.idempotencyMs).catch((error: unknown) =>
       log.warn({ err: error }, 'Old idempotency keys could not be deleted.'),

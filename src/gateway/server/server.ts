@@ -71,6 +71,7 @@ export async function createGateway(store: Store, db: Database, config: Config, 
   const { server } = app;
   return {
     server,
+    metrics,
     /** Stops the server, and gives its open requests time to complete; the database stays open. */
     stop: async (): Promise<void> => {
       await shutDown({ server, sockets, endStreams: endpoint.endStreams, shutdown }, config, log);

@@ -34,6 +34,16 @@ export function createStreamMetrics(registers: Registry[]) {
       'knows their type or kind.',
     registers,
   });
+  const logRows = new Gauge({
+    name: 'change_log_rows',
+    help: 'Number of changes in the change log, as PostgreSQL estimates it; read every ten minutes.',
+    registers,
+  });
+  const logAge = new Gauge({
+    name: 'change_log_age_seconds',
+    help: 'Time since the first change in the change log; read every ten minutes.',
+    registers,
+  });
   return {
     /** Counts a stream when it starts; the returned function must be called when it closes. */
     beginStream: () => {
@@ -50,6 +60,10 @@ export function createStreamMetrics(registers: Registry[]) {
     ): void => {
       unknownChanges.inc(unknown);
       for (const { delaySeconds } of changes) delays.observe(Math.max(delaySeconds, 0));
+    },
+    setLogSize: ({ rows, ageSeconds }: { rows: number; ageSeconds: number }): void => {
+      logRows.set(rows);
+      logAge.set(ageSeconds);
     },
   };
 }

@@ -37,9 +37,14 @@ const FAULTS = [
   'GatewayErrorsFast',
   'GatewayErrorsSlow',
 ];
-// Panels that may show only zero or less: nothing may wait for a connection, all or no connections may be idle, and the
-// sunset has passed.
-const MAY_BE_ZERO = new Set(['Waiting for a connection', 'Connections', 'Days until sunset']);
+// Panels that may show only zero or less: nothing may wait for a connection, all or no connections may be idle, the change
+// log is new, and the sunset has passed.
+const MAY_BE_ZERO = new Set([
+  'Waiting for a connection',
+  'Connections',
+  'Change log',
+  'Days until sunset',
+]);
 
 const FOLLOW = 'subscription Follow { categoryChanged { kind } }';
 
