@@ -27,9 +27,14 @@ function toOwnError(error: GraphQLError): GatewayError {
   return new GatewayError(isErrorCode(code) ? code : 'BAD_REQUEST', error.message);
 }
 
-/** Wraps an error in a GraphQLError, which toClientResult converts for the client. */
-export const toExecutionError = (originalError: Error, node?: ASTNode): GraphQLError =>
-  new GraphQLError(originalError.message, { originalError, nodes: node ?? null });
+/**
+ * Wraps an error in a GraphQLError, which toClientResult converts for the client. A GraphQLError is returned as it is,
+ * because it may have its own position in the document.
+ */
+export const toExecutionError = (error: Error, node?: ASTNode): GraphQLError =>
+  error instanceof GraphQLError
+    ? error
+    : new GraphQLError(error.message, { originalError: error, nodes: node ?? null });
 
 /** Creates the error for a value that graphql-js rejects; the issue has its path, if that is known. */
 export function toInputError(

@@ -1,6 +1,7 @@
 import type { Limits } from '../../config/config.ts';
 import { InvalidInput, type Issue } from '../../contract/gateway-error.ts';
 import { MAX_LINES, MAX_LIST_SIZE } from '../../contract/parse.ts';
+import { toExecutionError } from '../client-errors.ts';
 import type { Variables } from './field-cost.ts';
 import type { Operation } from './operation.ts';
 
@@ -45,15 +46,19 @@ function findLargeValue(value: unknown, depth: number, limits: Limits): Issue | 
 /**
  * Returns the variables that the operation declares. Other variables have no effect (GraphQL §6.1.2), and their number
  * is limited only by the size of the body.
- * @throws InvalidInput if a variable is too large
+ * @throws GraphQLError if a variable is too large
  */
 export function takeDeclared({ node }: Operation, variables: Variables, limits: Limits): Variables {
-  const names = (node.variableDefinitions ?? [])
-    .map(({ variable }) => variable.name.value)
-    .filter((name) => Object.hasOwn(variables, name));
-  for (const name of names) {
+  const declared: [string, unknown][] = [];
+  for (const definition of node.variableDefinitions ?? []) {
+    const name = definition.variable.name.value;
+    if (!Object.hasOwn(variables, name)) continue;
     const issue = findLargeValue(variables[name], 1, limits);
-    if (issue) throw new InvalidInput([{ ...issue, path: [name, ...issue.path] }]);
+    if (issue) {
+      const path = [name, ...issue.path];
+      throw toExecutionError(new InvalidInput([{ ...issue, path }]), definition);
+    }
+    declared.push([name, variables[name]]);
   }
-  return Object.fromEntries(names.map((name) => [name, variables[name]]));
+  return Object.fromEntries(declared);
 }
