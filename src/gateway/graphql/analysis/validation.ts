@@ -105,6 +105,7 @@ export function validateDocument(
   return withinStack(() => {
     const rules = introspection ? WITH_INTROSPECTION : WITHOUT_INTROSPECTION;
     const errors = validateBy(rules, schema, document, !introspection);
+    for (const { extensions } of errors) extensions['code'] ??= 'GRAPHQL_VALIDATION_FAILED';
     return errors.map((error) =>
       withValuePath(document, error, introspection ? schema : undefined),
     );
