@@ -42,7 +42,9 @@ export interface MutationContext extends CallContext {
 export interface OpenStream {
   /** Identifies the caller that opened the stream. */
   readonly callerKey: string;
-  /** Closes the stream when aborted; the abort reason becomes the stream's error. */
+  /** Ends the stream with an error. */
+  readonly end: (error: Error) => void;
+  /** Aborted when the stream ends with an error, which is the abort reason. */
   readonly signal: AbortSignal;
   /** The cursor after which a browser's EventSource resumes. It replaces the argument `after`. */
   readonly lastEventId?: string | undefined;

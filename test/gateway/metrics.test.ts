@@ -6,11 +6,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 
 import { VERSION } from '../../src/gateway/config/version.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
-import { makeCategory, makePet } from '../support/make.ts';
+import { createSocketClient, type LiveResult, openEvents } from '../support/live.ts';
+import { makeCategory, makePet, mutate } from '../support/make.ts';
 import { toManifest, withManifest } from '../support/manifest.ts';
 import { parseMetrics, readMetrics, type Sample, sumOf } from '../support/metrics.ts';
 import { post as postTo } from '../support/post.ts';
 import { requestRaw } from '../support/raw.ts';
+import { lastCursor } from '../support/settled.ts';
 import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
 
 /** The other gateways share this gateway's database. */
@@ -386,6 +388,59 @@ describe('the metrics of GraphQL operations', () => {
     await expect.poll(() => count('rejected')).toBe(1);
     expect(await count('executed')).toBe(0);
     await own.close();
+  });
+});
+
+describe('the metrics of subscriptions', () => {
+  const ENDED = 'streams_total';
+  /** The cursor of a change that was deleted long ago. */
+  const EXPIRED = Buffer.from(JSON.stringify(['RECORD', '1', '1', '0'])).toString('base64url');
+  const RESUMED = `subscription { petChanged(after: "${EXPIRED}") { kind } }`;
+  const SKIPPED = 'subscription { petChanged @skip(if: true) { kind } }';
+  const PETS = 'subscription { petChanged { kind } }';
+
+  it('count one that fails at its start by the code of its error, and measure the duration of its request', async () => {
+    const headers = { 'Last-Event-ID': 'x' };
+    for (const [query, options] of [[RESUMED], [SKIPPED], [PETS, { headers }]] as const) {
+      await (await openEvents(gateway, query, options)).rest();
+    }
+    const client = createSocketClient(gateway);
+    await expect(client.iterate({ query: RESUMED }).next()).rejects.toMatchObject([
+      { extensions: { code: 'CURSOR_EXPIRED' } },
+    ]);
+    await client.dispose();
+    const times = { CURSOR_EXPIRED: 2, BAD_REQUEST: 1, INVALID_CURSOR: 1 };
+    await expectValues(times, ENDED, 'code');
+    const requests = { 'POST /graphql 200': 3, 'other /graphql 200': 1 };
+    await expectValues(requests, DURATIONS, 'method', 'route', 'status');
+  });
+
+  it('count none whose results its client does not accept, but measure the duration of its request', async () => {
+    expect((await ask(PETS, {})).status).toBe(406);
+    await expectValues({ 'POST /graphql 406': 1 }, DURATIONS, 'method', 'route', 'status');
+    expect(await valuesOf(ENDED, 'code')).toEqual({});
+  });
+
+  it('count one that its client closes with the code `none`, even if a result had an error', async () => {
+    const categoryId = await makeCategory(gateway);
+    const after = await lastCursor(gateway);
+    const petId = await makePet(gateway, { categoryId });
+    await mutate(gateway, 'deletePet', { id: petId });
+    await mutate(gateway, 'deleteCategory', { id: categoryId });
+    const query = `subscription ($after: String) {
+      petChanged(after: $after) { after { category { name } } } }`;
+    const CODE = { extensions: { code: 'CATEGORY_NOT_FOUND' } };
+    const stream = await openEvents(gateway, query, { variables: { after } });
+    expect((await stream.result())?.errors).toMatchObject([CODE]);
+    stream.disconnect();
+    await expectValues({ none: 1 }, ENDED, 'code');
+    const client = createSocketClient(gateway);
+    const results = client.iterate({ query, variables: { after } });
+    const { value } = await results.next();
+    expect((value as LiveResult).errors).toMatchObject([CODE]);
+    await results.return?.();
+    await expectValues({ none: 2 }, ENDED, 'code');
+    await client.dispose();
   });
 });
 

@@ -23,7 +23,7 @@ const operations = Array.from({ length: OPERATIONS }, (_, index): Operation => {
 
 function openStream(): { stream: Stream; end: () => void } {
   const { signal } = new AbortController();
-  const stream = { callerKey: 'any', signal, destroyed: false, close: () => {} };
+  const stream = { callerKey: 'any', signal, end: () => {}, destroyed: false, close: () => {} };
   const end = (): void => {
     stream.destroyed = true;
   };

@@ -98,7 +98,9 @@ describe('Server-Sent Events', () => {
     await makeCategory(gateway, 'next');
     expect(await stream.data()).toEqual(named('next'));
     const other = await open(gateway, NAMES, { headers: { 'Last-Event-ID': 'x' } });
-    expect(await other.rest()).toMatchObject([withCode('INVALID_CURSOR')]);
+    const message = 'Last-Event-ID: is not the cursor of a change.';
+    const extensions = { code: 'INVALID_CURSOR' };
+    expect(await other.rest()).toMatchObject([{ errors: [{ message, extensions }] }]);
   });
 
   it.each<[what: string, code: string, body: string, headers: Record<string, string>]>([
@@ -291,11 +293,14 @@ describe('an open stream', () => {
     const query = `subscription { categoryChanged { after { id ${text} } } }`;
     const search = new URLSearchParams({ query });
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
-    socket.write(
-      `GET /graphql?${search} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nConnection: close\r\n\r\n`,
-    );
+    const request = `GET /graphql?${search} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nConnection: close\r\n\r\n`;
+    socket.write(request);
     socket.pause();
-    await expect.poll(() => countStreams(gateway), WAIT).toBe(1);
+    // This client never reads the error.
+    const gone = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    gone.write(request);
+    gone.pause();
+    await expect.poll(() => countStreams(gateway), WAIT).toBe(2);
     const other = await open(gateway, 'subscription { categoryChanged { after { name } } }');
     const WRITES = 1700;
     await gateway.db.write(
@@ -321,6 +326,8 @@ describe('an open stream', () => {
     expect(events.length).toBeLessThan(WRITES);
     expect(received.slice(-1000)).toMatch(/"code":"SLOW_SUBSCRIBER".*event: complete\n/s);
     expect(await countSlow()).toBe(1);
+    gone.destroy();
+    await expect.poll(countSlow, WAIT).toBe(2);
   });
 
   it('is closed if its client disconnected right after sending the request', async () => {

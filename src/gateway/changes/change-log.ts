@@ -5,7 +5,7 @@ import { InputError, GatewayError } from '../contract/gateway-error.ts';
 import { parse } from '../contract/parse.ts';
 import type { Database } from '../database/database.ts';
 import { ID } from '../kinds/numbers.ts';
-import { decodeCursor, RowEdge } from '../tables/cursor.ts';
+import { type Bound, decodeCursor, RowEdge } from '../tables/cursor.ts';
 import { pagesOf } from '../tables/list-loaders.ts';
 import type { Listing } from '../tables/listing.ts';
 import type { RecordedRow } from '../tables/stored-table.ts';
@@ -190,21 +190,21 @@ export async function requirePosition(db: Database, position: Position): Promise
   if (position !== START) await readPosition(db, compare('=', position), stampOf(position));
 }
 
+/** Returns what is in the cursor of a change; `name` is that of the argument or header. @throws InvalidCursor */
+export function parseCursor(cursor: string, name: string): Bound {
+  const bound = decodeCursor(listing, ORDER, cursor);
+  if (bound) return bound;
+  const message = 'is not the cursor of a change.';
+  throw new InputError('INVALID_CURSOR', [{ path: [name], message }]);
+}
+
 /**
  * Requires that all changes after a cursor existed until now, and returns the cursor's position.
  * @throws InvalidCursor, GatewayError with CURSOR_EXPIRED
  */
-export async function requireKept(
-  db: Database,
-  cursor: string,
-  argument: string,
-): Promise<Position> {
-  const decoded = decodeCursor(listing, ORDER, cursor);
-  if (!decoded) {
-    const message = 'is not the cursor of a change.';
-    throw new InputError('INVALID_CURSOR', [{ path: [argument], message }]);
-  }
-  return readPosition(db, sql`(transaction, id) = ${decoded.position}`, decoded.stamp);
+export async function requireKept(db: Database, cursor: string, name: string): Promise<Position> {
+  const { position, stamp } = parseCursor(cursor, name);
+  return readPosition(db, sql`(transaction, id) = ${position}`, stamp);
 }
 
 /** The size of the change log as PostgreSQL estimates it, and the time since its first change. */

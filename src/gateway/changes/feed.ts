@@ -25,6 +25,8 @@ interface Subscription {
   readonly source: DataSource;
   /** Identifies the caller that subscribed. */
   readonly callerKey: string;
+  /** Ends the subscription with an error, by aborting `signal`. */
+  readonly end: (error: Error) => void;
   /** Ends the subscription when aborted; the abort reason becomes the subscription's error. */
   readonly signal: AbortSignal;
 }
@@ -127,17 +129,17 @@ export function createFeed(
       db.notifications?.notify();
     },
     subscribe: async (subscription) => {
-      const { after, signal } = subscription;
+      const { after, end, signal } = subscription;
       signal.throwIfAborted();
       // The reader's position is not used, because it may be behind changes that the caller has already seen.
       const start =
         after == null ? await readLastPosition(db) : await requireKept(db, after, 'after');
       return new Repeater<Change>(async (push, stop) => {
-        const follower = { position: start, givenAt: undefined, hasEnded: false, end: stop };
+        const follower = { position: start, givenAt: undefined, hasEnded: false, end };
         const abort = (): void => stop(signal.reason);
         signal.addEventListener('abort', abort);
         if (signal.aborted) abort();
-        void follow(source, subscription, follower, push).catch(stop);
+        void follow(source, subscription, follower, push).catch(end);
         await stop;
         follower.hasEnded = true;
         signal.removeEventListener('abort', abort);

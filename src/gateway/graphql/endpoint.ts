@@ -17,8 +17,6 @@ import { type EndpointOptions, isStream, type Results } from './yoga.ts';
 
 export const GRAPHQL_PATH = '/graphql';
 
-const NO_STREAM = `Subscriptions require Accept: ${EVENT_STREAM}, or a WebSocket.`;
-
 /**
  * Whether a client explicitly accepts event streams. A client that accepts any type may expect a response that ends.
  */
@@ -77,12 +75,12 @@ const createRespond =
     const { raw: req, requestLog, caller } = request;
     const { raw: res } = reply;
     const exchange: Exchange = { req, res, requestLog, recipient: res };
-    const results = await executor(exchange, { caller, params, isSafe: request.method !== 'POST' });
-    if (isStream(results) && !acceptsEvents(request)) {
-      await results[Symbol.asyncIterator]().return?.();
-      request.responseType = undefined;
-      throw new GatewayError('NOT_ACCEPTABLE', NO_STREAM);
-    }
+    const isSafe = request.method !== 'POST';
+    const acceptsStream = acceptsEvents(request);
+    const results = await executor(exchange, { caller, params, isSafe, acceptsStream });
+    // Anyone who can't receive events gets the error as JSON.
+    const isRefused = requestLog.operationType === 'subscription' && !acceptsStream;
+    if (isRefused) request.responseType = undefined;
     return writeResults(results, request, reply, log);
   };
 

@@ -2,6 +2,7 @@ import { callerKeyOf } from '../auth/caller.ts';
 import type { Config, Limits } from '../config/config.ts';
 import type { OpenStream } from '../context.ts';
 import { GatewayError, Unauthenticated, Unavailable } from '../contract/gateway-error.ts';
+import { toGatewayError } from '../database/database-errors.ts';
 import type { Recipient } from '../database/recipient.ts';
 import { AFTER_COST } from '../schema/change-types.ts';
 import type { StreamMetrics } from '../telemetry/stream-metrics.ts';
@@ -39,7 +40,7 @@ export interface Streams {
 /** A stream that is charged to its caller and to the process. */
 interface Charge {
   readonly release: () => void;
-  readonly abort: (reason: GatewayError) => void;
+  readonly abort: (reason: Error) => void;
 }
 
 /** The open streams of a caller, the newest last, and the sum of their costs. */
@@ -114,7 +115,7 @@ export function createStreams({ limits }: Config, metrics: StreamMetrics): Strea
   const { charge, all } = createBudget(limits);
   let hasEnded = false;
   return {
-    open: ({ caller, req, res, recipient, requestLog }, cost) => {
+    open: ({ caller, req, res, recipient }, cost) => {
       if (hasEnded) throw new Unavailable(SHUTDOWN);
       const { subject, expiresAt } = caller;
       const callerKey = callerKeyOf(caller, req);
@@ -123,7 +124,8 @@ export function createStreams({ limits }: Config, metrics: StreamMetrics): Strea
         recipient === res ? req.headers['last-event-id']?.toString() || undefined : undefined;
       const catchUpCost = lastEventId === undefined ? 0 : AFTER_COST;
       const controller = new AbortController();
-      const abort = (reason: GatewayError): void => controller.abort(reason);
+      const { signal } = controller;
+      const abort = (reason: Error): void => controller.abort(reason);
       const { release } = charge(callerKey, subject !== undefined, cost + catchUpCost, abort);
       const expiry =
         expiresAt &&
@@ -131,12 +133,12 @@ export function createStreams({ limits }: Config, metrics: StreamMetrics): Strea
           () => abort(new Unauthenticated('The token has expired.')),
           Math.min(expiresAt - Date.now(), MAX_DELAY_MS),
         ).unref();
-      requestLog.isStream = true;
-      const end = metrics.beginStream();
+      const countEnd = metrics.beginStream();
       let isClosed = false;
       return {
         callerKey,
-        signal: controller.signal,
+        end: abort,
+        signal,
         lastEventId,
         get destroyed() {
           return isClosed;
@@ -146,7 +148,7 @@ export function createStreams({ limits }: Config, metrics: StreamMetrics): Strea
           isClosed = true;
           release();
           clearTimeout(expiry);
-          end(requestLog);
+          countEnd(signal.aborted ? toGatewayError(signal.reason).code : undefined);
         },
       };
     },

@@ -112,7 +112,8 @@ async function run(
     try {
       const caller = await options.context.authenticate(req.headers);
       if (operations.size > limits.maxStreamsPerCaller) throw new GatewayError('TOO_MANY_STREAMS');
-      return await executor(exchange, { caller, params: toDocumentParams(payload, limits) });
+      const params = toDocumentParams(payload, limits);
+      return await executor(exchange, { caller, params, acceptsStream: true });
     } catch (error) {
       return { errors: [toExecutionError(toError(error))] };
     }

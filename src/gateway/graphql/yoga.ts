@@ -39,6 +39,8 @@ interface OperationRequest {
   readonly isSafe?: boolean;
   /** Whether it reads the current rows even without a Store-Position, which the caller can't send. */
   readonly readsCurrent?: boolean;
+  /** Whether the client can receive the results of a subscription. */
+  readonly acceptsStream?: boolean;
 }
 
 /** Executes an operation. Any failure becomes an error in the result. */
@@ -160,7 +162,7 @@ export function createExecutor(
   const run = createRun(options, plugins, documents);
   return async (
     { req, res, requestLog, recipient },
-    { caller, params, text, isSafe = false, readsCurrent = false },
+    { caller, params, text, isSafe = false, readsCurrent = false, acceptsStream = false },
   ) => {
     try {
       // The context has all properties that are set later, because V8 is slower with objects that grow or are created by
@@ -177,6 +179,7 @@ export function createExecutor(
         params,
         isSafe,
         readsCurrent,
+        acceptsStream,
         call: undefined,
       };
       return await run(request, text ?? findText(params, caller));

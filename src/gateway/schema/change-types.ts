@@ -5,11 +5,13 @@ import {
   changePagesOf,
   cursorOf,
   knownOf,
+  parseCursor,
   requireKept,
 } from '../changes/change-log.ts';
 import type { ChangeFeed } from '../changes/feed.ts';
 import { type CallContext, streamOf } from '../context.ts';
 import { SEARCH_COST } from '../tables/conditions.ts';
+import type { ListArguments, PageArguments } from '../tables/listing.ts';
 import type { Repository } from '../tables/repository.ts';
 import { lowerFirst, toEnumName, toFieldName } from '../tables/words.ts';
 import type { Builder } from './builder-types.ts';
@@ -114,7 +116,11 @@ function defineQuery(
         extensions: {
           // Operations that select changes are not compiled to one statement, so all of their fields take longer.
           directives: { ...page.extensions.directives, cost: { weight: '150' } },
-          checkArguments: page.extensions.checkArguments,
+          checkArguments: (args: PageArguments) => {
+            if (args.after != null) parseCursor(args.after, 'after');
+            if (args.before != null) parseCursor(args.before, 'before');
+            page.extensions.checkArguments(args);
+          },
         },
         resolve: async (root, args, context) => {
           const { db } = context.source;
@@ -133,13 +139,19 @@ function defineQuery(
 
 function followIn(
   context: CallContext,
-  request: Omit<Parameters<ChangeFeed['subscribe']>[0], 'source' | 'callerKey' | 'signal'>,
+  request: Omit<Parameters<ChangeFeed['subscribe']>[0], 'source' | 'callerKey' | 'end' | 'signal'>,
 ) {
   const { changes, source } = context;
-  const { callerKey, signal, lastEventId } = streamOf(context);
+  const { callerKey, end, signal, lastEventId } = streamOf(context);
+  if (lastEventId !== undefined) parseCursor(lastEventId, 'Last-Event-ID');
   const after = lastEventId ?? request.after;
-  return changes.subscribe({ ...request, after, source, callerKey, signal });
+  return changes.subscribe({ ...request, after, source, callerKey, end, signal });
 }
+
+/** @throws InvalidCursor */
+const checkAfter = ({ after }: Pick<PageArguments, 'after'>): void => {
+  if (after != null) parseCursor(after, 'after');
+};
 
 const afterArgument = (builder: Builder) =>
   builder.args((t) => ({
@@ -170,6 +182,7 @@ const defineChanged = (
         }),
         ...afterArgument(builder),
       },
+      extensions: { checkArguments: checkAfter },
       subscribe: (_root, { types, after }, context) =>
         followIn(context, { types: types ?? known, filter: undefined, after }),
       resolve: (change) => change,
@@ -235,6 +248,12 @@ export function defineChanges(builder: Builder, { filterOf }: ReturnType<typeof 
               }),
             }),
             ...afterArgument(builder),
+          },
+          extensions: {
+            checkArguments: (args: ListArguments) => {
+              checkAfter(args);
+              if (args.filter != null) rows.toRecorded(args.filter);
+            },
           },
           subscribe: (_root, { filter, after }, context) => {
             const rowFilter = filter == null ? undefined : rows.toRecorded(filter);

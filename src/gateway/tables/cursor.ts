@@ -60,15 +60,20 @@ export class RowEdge<Row> implements Edge<Row> {
   }
 }
 
-/**
- * Returns the position in a cursor as SQL to compare with rows, and the stamp, which cursors of earlier releases lack;
- * undefined if the cursor is invalid for this order.
- */
+/** What is in a cursor. */
+export interface Bound {
+  /** The position, as SQL to compare with rows. */
+  readonly position: Sql;
+  /** Cursors of earlier releases lack it. */
+  readonly stamp?: string | undefined;
+}
+
+/** Returns what is in a cursor; undefined if the cursor is invalid for this order. */
 export function decodeCursor<Row>(
   listing: Listing<Row>,
   field: string,
   cursor: string,
-): { position: Sql; stamp?: string | undefined } | undefined {
+): Bound | undefined {
   const key = listing.keys[field];
   try {
     const [name, id, text, stamp] = Cursor.parse(

@@ -1,7 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
-import type { RequestLog } from './request-log.ts';
-
 // The bounds of the buckets, in seconds.
 const DELAY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
@@ -45,12 +43,15 @@ export function createStreamMetrics(registers: Registry[]) {
     registers,
   });
   return {
-    /** Counts a stream when it starts; the returned function must be called when it closes. */
+    /**
+     * Counts a stream when it starts. The returned function must be called when it closes, with the code of the error
+     * that closed it.
+     */
     beginStream: () => {
       active.inc();
-      return ({ codes }: RequestLog): void => {
+      return (code = 'none'): void => {
         active.dec();
-        streams.inc({ code: [...(codes ?? [])].at(-1) ?? 'none' });
+        streams.inc({ code });
       };
     },
     /** Records the delays of the changes read for the streams, and how many unsupported changes were skipped. */

@@ -337,8 +337,23 @@ describeOnGateways(() => {
         for (const cursor of [pets.pageInfo.endCursor, 'x', '']) {
           const size = name === 'after' ? 'first' : 'last';
           const { errors } = await gateway.graphql(CHANGES, { [name]: cursor, [size]: 1 });
-          expect(errors).toMatchObject([{ extensions: { code: 'INVALID_CURSOR', status: 400 } }]);
+          const message = `${name}: is not the cursor of a change.`;
+          const extensions = { code: 'INVALID_CURSOR', status: 400 };
+          expect(errors).toMatchObject([{ message, extensions }]);
         }
+      },
+    );
+
+    it.each(['changes(after: "x") { totalCount }', 'changed(after: "x") { kind }'])(
+      'rejects an invalid cursor with the same error in a query and in subscriptions: %s',
+      async (field) => {
+        const query = field.startsWith('changes') ? `{ ${field} }` : `subscription { ${field} }`;
+        const { errors } = await gateway.graphql(query);
+        const message = 'after: is not the cursor of a change.';
+        const [issue] = [{ path: ['after'], message: 'is not the cursor of a change.' }];
+        const extensions = { code: 'INVALID_CURSOR', status: 400, issues: [issue] };
+        const locations = [expect.any(Object)];
+        expect(errors).toEqual([{ message, locations, extensions }]);
       },
     );
   });

@@ -20,6 +20,8 @@ export interface RequestContext extends Exchange, Pick<Context, 'changes'> {
   readonly isSafe: boolean;
   /** Whether the request reads the current rows even without a Store-Position. */
   readonly readsCurrent: boolean;
+  /** Whether the client can receive the results of a subscription. */
+  readonly acceptsStream: boolean;
   /** Set once the request is accepted (yoga.ts). */
   call: Call | undefined;
 }
