@@ -1,6 +1,16 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, generateKeyPairSync } from 'node:crypto';
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  it,
+  onTestFinished,
+  vi,
+} from 'vitest';
 
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { post } from '../support/post.ts';
@@ -277,6 +287,70 @@ describe('the keys of an issuer', () => {
       expect(status).toBe(503);
       expect(ownServer.asked).toBe(time);
     }
+  });
+});
+
+/** Starts a gateway whose issuer publishes these keys. It is closed after the test. */
+async function startWith(...keys: SigningKey[]): Promise<Gateway> {
+  const server = await startKeyServer(...keys);
+  const gateway = await startGateway(authByKeys(server.url), openThatOf(bySecret));
+  onTestFinished(async () => {
+    await gateway.close();
+    await server.close();
+  });
+  return gateway;
+}
+
+const createKeys = (count: number): Promise<SigningKey[]> =>
+  Promise.all(Array.from({ length: count }, (_, index) => createKey(`key ${index}`)));
+
+describe('a token that several keys of its issuer fit', () => {
+  it('is accepted if one of them has signed it: its header names no key', async () => {
+    const keys = await createKeys(2);
+    const gateway = await startWith(rsa, ...keys);
+    for (const key of [...keys, rsa]) await expectAccepted(gateway, await key.mintUnnamed());
+  });
+
+  it('is accepted if one of them has signed it: two keys have the same name', async () => {
+    const keys = await Promise.all([createKey('same'), createKey('same')]);
+    const gateway = await startWith(...keys);
+    for (const key of keys) await expectAccepted(gateway, await key.mint());
+  });
+
+  it('is rejected if another key has signed it, if it has expired or if a claim is wrong', async () => {
+    const keys = await createKeys(2);
+    const gateway = await startWith(...keys);
+    const forged = await elliptic.mintUnnamed();
+    await expectRejected(gateway, forged);
+    await expectLogged(gateway, forged, /^signature verification failed$/);
+    for (const key of keys) {
+      await expectRejected(gateway, await key.mintUnnamed({ exp: -9 }), /expired/);
+      const foreign = await key.mintUnnamed({ aud: 'other' });
+      await expectRejected(gateway, foreign);
+      await expectLogged(gateway, foreign, /^unexpected "aud" claim value$/);
+    }
+  });
+
+  it('is tried with ten of them', async () => {
+    const keys = await createKeys(11);
+    const gateway = await startWith(...keys);
+    await expectAccepted(gateway, (await keys[9]?.mintUnnamed()) ?? '');
+    const last = (await keys[10]?.mintUnnamed()) ?? '';
+    await expectRejected(gateway, last);
+    await expectLogged(gateway, last, /^multiple matching keys found/);
+  });
+
+  it('is verified although another of them is too short', async () => {
+    const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 1024 });
+    const publicJwk = { ...publicKey.export({ format: 'jwk' }), use: 'sig' };
+    const gateway = await startWith({ ...rsa, publicJwk }, rsa);
+    await expectAccepted(gateway, await rsa.mintUnnamed());
+    // The short key could have signed it.
+    const forged = await (await createKey('forged', 'RS256')).mintUnnamed();
+    expect(await ask(gateway, bearing(forged))).toMatchObject({ status: 503 });
+    expect(gateway.loggedErrors.splice(0)).toMatchObject([
+      { err: { message: expect.stringContaining('2048 bits') } },
+    ]);
   });
 });
 

@@ -63,6 +63,8 @@ export interface SigningKey {
   readonly publicPem: string;
   /** Creates a token signed with this key. */
   readonly mint: (claims?: Claims) => Promise<string>;
+  /** Creates a token signed with this key whose header does not name it. */
+  readonly mintUnnamed: (claims?: Claims) => Promise<string>;
 }
 
 export async function createKey(kid: string, alg = 'ES256'): Promise<SigningKey> {
@@ -72,6 +74,7 @@ export async function createKey(kid: string, alg = 'ES256'): Promise<SigningKey>
     publicJwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' },
     publicPem: await exportSPKI(publicKey),
     mint: (claims) => mint(claims, { header: { alg, kid }, key: privateKey }),
+    mintUnnamed: (claims) => mint(claims, { header: { alg }, key: privateKey }),
   };
 }
 

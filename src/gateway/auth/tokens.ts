@@ -4,6 +4,7 @@ import {
   errors,
   type FetchImplementation,
   type JWTVerifyGetKey,
+  type JWTVerifyOptions,
   jwtVerify,
 } from 'jose';
 import { z } from 'zod';
@@ -24,6 +25,8 @@ const KEYS_AGE_MS = 600_000;
 const KEYS_COOLDOWN_MS = 30_000;
 const KEYS_RETRY_MS = 1000;
 const MAX_KEYS_BYTES = 1_000_000;
+// How many keys are tried for a token whose header names none of them. Each can take a millisecond.
+const MAX_TRIED_KEYS = 10;
 
 // Rejects tokens whose type shows that they were issued for another purpose (RFC 8725 §3.11).
 const TokenHeader = z.object({
@@ -106,6 +109,31 @@ function createKeyFinder(url: URL): JWTVerifyGetKey {
   };
 }
 
+/**
+ * Verifies a token that several keys fit, because it names none or because they share a name.
+ * @throws JOSEError, or the error of an unusable key if no other has signed the token
+ */
+async function verifyWithEach(
+  token: string,
+  keys: errors.JWKSMultipleMatchingKeys,
+  options: JWTVerifyOptions,
+) {
+  let failure: unknown = new errors.JWSSignatureVerificationFailed();
+  let tried = 0;
+  for await (const key of keys) {
+    tried += 1;
+    if (tried > MAX_TRIED_KEYS) throw keys;
+    try {
+      return await jwtVerify(token, key, options);
+    } catch (error) {
+      if (error instanceof errors.JWSSignatureVerificationFailed) continue;
+      if (error instanceof errors.JOSEError) throw error;
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
 /** Returns why a token was rejected, for the log. */
 function reasonOf(error: Error): string {
   // The message quotes the token.
@@ -130,7 +158,13 @@ export function createVerify({
   };
   return async (token) => {
     try {
-      const { payload, protectedHeader } = await jwtVerify(token, findKey, options);
+      const { payload, protectedHeader } = await jwtVerify(token, findKey, options).catch(
+        (error: unknown) => {
+          if (error instanceof errors.JWKSMultipleMatchingKeys)
+            return verifyWithEach(token, error, options);
+          throw error;
+        },
+      );
       TokenHeader.parse(protectedHeader);
       return Claims.parse(payload);
     } catch (error) {
