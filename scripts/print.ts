@@ -87,7 +87,7 @@ function searchTablesOf(table: string): string[] {
     .map((file) => readFileSync(`${MIGRATIONS}/${file}`, 'utf8'))
     .join('');
   const calls = sql.matchAll(new RegExp(`make_searchable\\('${table}', '\\w+', '(\\w+)'\\)`, 'g'));
-  return Array.from(calls, ([, column]) => `${table}_folded_${column}`);
+  return [...new Set(Array.from(calls, ([, column]) => `${table}_folded_${column}`))];
 }
 
 /** Returns the statements that give the gateways' role its rights. */

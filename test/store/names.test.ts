@@ -17,6 +17,9 @@ const NAMES = [
   ['ωμεγα', 'Ωμέγα'],
   ['Жук', 'жук'],
   ['Өрдек'],
+  ['ԵՐԵՎԱՆ'],
+  ['ԵՐԵՒԱՆ'],
+  ['Երևան'],
   ['日本'],
   ['😺'],
 ];
@@ -94,6 +97,21 @@ it.each([
   ['treats wildcards of patterns as ordinary characters', '%', []],
 ])('a search for names %s', async (_what, name, found) => {
   expect(await search(name)).toEqual(found);
+});
+
+describe('the Armenian ligature, whose capital forms are two letters,', () => {
+  const SPELLINGS = ['ԵՐԵՎԱՆ', 'ԵՐԵՒԱՆ', 'Երևան'];
+
+  it.each([...SPELLINGS, 'երեվան', 'երեւան', 'ԵՐԵ', 'ՎԱՆ', 'ևան', 'և', 'ան երև'])(
+    'is found in each of its forms by a search for %s',
+    async (name) => {
+      expect((await search(name)).toSorted()).toEqual(SPELLINGS);
+    },
+  );
+
+  it('is not found by a word that is in no form', async () => {
+    for (const name of ['ԵՐԵԱՆ', 'երևվան', 'անե']) expect(await search(name)).toEqual([]);
+  });
 });
 
 it('one letter that has upper and lower case makes folding a long name take more than three times as long', async () => {

@@ -7,28 +7,36 @@ import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { describeOnDatabases, openRaw, type RawDatabase } from '../../support/databases.ts';
 
 const MIGRATION = '20261127020000_stored_folded_names';
+const SPELLINGS = '20261129000000_armenian_ligature';
+
+const readScript = (migration: string): Promise<string> =>
+  readFile(new URL(`${migration}/migration.sql`, MIGRATIONS), 'utf8');
+
+const toStatements = (script: string): string[] => script.split(/(?<=;\n)\n/);
 
 describeOnDatabases(() => {
   describe('the folded names that searches read', () => {
     let raw: RawDatabase;
-    /** Expects each row to have its current name, folded. */
+    /** Expects each row to have its current name, folded, in all spellings. */
     async function expectCurrent(names: number): Promise<void> {
       const stored = await raw.run('select id, text from categories_folded_name order by id');
       expect(stored).toEqual(
-        await raw.run('select id, folded(lower(name)) as text from categories order by id'),
+        await raw.run(
+          'select id, spellings(folded(lower(name))) as text from categories order by id',
+        ),
       );
       expect(stored).toHaveLength(names);
     }
 
     beforeEach(async () => {
       raw = await openRaw();
-      await raw.run(`insert into categories (name) values ('Zoé'), ('Өрдек'), ('Cats'), ('Dogs')`);
+      await raw.run(`insert into categories (name) values ('Zoé'), ('Երևան'), ('Cats'), ('Dogs')`);
     });
     afterEach(() => raw.close());
 
     it('follow every change to the rows', async () => {
       await expectCurrent(4);
-      await raw.run(`update categories set name = 'ÉLAN' where name = 'Zoé'`);
+      await raw.run(`update categories set name = 'ԱՐԵՎ' where name = 'Zoé'`);
       await raw.run(`update categories set id = 1000, name = 'Birds' where name = 'Cats'`);
       await raw.run(`delete from categories where name = 'Dogs'`);
       await expectCurrent(3);
@@ -42,12 +50,31 @@ describeOnDatabases(() => {
     ])('%s', async (_what, isBefore) => {
       await raw.run(`drop table categories_folded_name, pets_folded_name;
         drop function make_searchable, fold_categories_name, fold_pets_name cascade;
-        delete from _prisma_migrations where migration_name = '${MIGRATION}'`);
-      const script = await readFile(new URL(`${MIGRATION}/migration.sql`, MIGRATIONS), 'utf8');
-      const statements = isBefore ? script.split(/(?<=;\n)\n/) : [];
+        delete from _prisma_migrations where migration_name in ('${MIGRATION}', '${SPELLINGS}')`);
+      const statements = isBefore ? toStatements(await readScript(MIGRATION)) : [];
       for (const statement of statements) {
         await raw.run(statement);
         await raw.run(`insert into categories (name) values ('Жук')`);
+      }
+      await raw.migrate(createLog('error'));
+      await expectCurrent(4 + statements.length);
+    });
+
+    it.each([
+      ['have all spellings after the migration', false],
+      ['can get all spellings before the migration, while rows are written', true],
+    ])('%s', async (_what, isBefore) => {
+      await raw.run('truncate categories cascade');
+      // As the last release left them.
+      await raw.run(await readScript(MIGRATION));
+      await raw.run(`delete from _prisma_migrations where migration_name = '${SPELLINGS}';
+        drop function spellings;
+        insert into categories (name) values ('Cats'), ('Երևան'), ('ԵՐԵՎԱՆ'), ('ԵՐԵՒԱՆ')`);
+      const statements = isBefore ? toStatements(await readScript(SPELLINGS)) : [];
+      for (const statement of statements) {
+        await raw.run(statement);
+        await raw.run(`insert into categories (name) values ('Սևան');
+          update categories set name = 'Արև' where name = 'ԵՐԵՒԱՆ'`);
       }
       await raw.migrate(createLog('error'));
       await expectCurrent(4 + statements.length);

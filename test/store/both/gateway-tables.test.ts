@@ -27,7 +27,7 @@ const READ_CATALOGUE = `
   union all select 'function',
     to_jsonb(regexp_replace(pg_get_functiondef(oid), '\\s+', ' ', 'g') || coalesce(proacl::text, ''))
     from pg_proc where proname in
-      ('record_changes_of', 'record_categories', 'folded', 'make_searchable', 'fold_categories_name')
+      ('record_changes_of', 'record_categories', 'folded', 'spellings', 'make_searchable', 'fold_categories_name')
   union all select 'trigger', to_jsonb(pg_get_triggerdef(oid))
     from pg_trigger where tgrelid = 'categories'::regclass and not tgisinternal
   order by 1, 2`;

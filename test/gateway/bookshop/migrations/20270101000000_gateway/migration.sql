@@ -143,6 +143,25 @@ BEGIN
 END
 $function$;
 
+-- Returns a folded text and, if it contains the Armenian ligature "և" or its capital forms, which are two letters each, its
+-- other spellings, each on a line of its own. So searches also ignore the case of "և", and words do not extend over two
+-- spellings. Not part of "folded", which must never change.
+CREATE OR REPLACE FUNCTION "spellings"("text" text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $function$
+BEGIN
+    IF "text" !~ 'և|ե[ւվ]' THEN
+        RETURN "text";
+    END IF;
+    RETURN concat_ws(
+        E'\n',
+        "text",
+        regexp_replace("text", 'ե[ւվ]', 'և', 'g'),
+        regexp_replace("text", 'և|եվ', 'եւ', 'g'),
+        regexp_replace("text", 'և|եւ', 'եվ', 'g')
+    );
+END
+$function$;
+
 -- Makes the texts of a column searchable by parts of their words. The migration that creates the table calls it, for
 -- example with `SELECT make_searchable('books', 'id', 'title')`, which creates the table "books_folded_title".
 --
@@ -176,7 +195,7 @@ BEGIN
             END IF;
             IF TG_OP <> 'DELETE' THEN
                 -- While a migration fills the table, it may already contain the row.
-                INSERT INTO %1$I.%5$I VALUES (NEW.%3$I, %1$I."folded"(lower(NEW.%4$I)))
+                INSERT INTO %1$I.%5$I VALUES (NEW.%3$I, %1$I."spellings"(%1$I."folded"(lower(NEW.%4$I))))
                 ON CONFLICT ("id") DO UPDATE SET "text" = EXCLUDED."text";
             END IF;
             RETURN NULL;
