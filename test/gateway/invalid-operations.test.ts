@@ -316,6 +316,21 @@ describe('an invalid variable', () => {
   });
 });
 
+/** Returns the error for a variable that is missing, as JSON. */
+async function errorWithout(name: string): Promise<string> {
+  const query = `query ($${name}: Int!) { pets(first: $${name}) { totalCount } }`;
+  return JSON.stringify(firstError(await gateway.graphql(query)));
+}
+
+it.each(['constructor', 'hasOwnProperty', 'toString', 'valueOf', '__proto__'])(
+  'a missing variable is reported as missing if it has the name of a property of every object: %s',
+  async (name) => {
+    const usual = await errorWithout('usual');
+    expect(usual).toContain('INVALID_INPUT');
+    expect(await errorWithout(name)).toBe(usual.replaceAll('usual', name));
+  },
+);
+
 describe('an ID variable', () => {
   it('is accepted as a JSON number if the number is exact', async () => {
     const id = await makePet(gateway);

@@ -49,7 +49,8 @@ function findLargeValue(value: unknown, depth: number, limits: Limits): Issue | 
  * @throws GraphQLError if a variable is too large
  */
 export function takeDeclared({ node }: Operation, variables: Variables, limits: Limits): Variables {
-  const declared: [string, unknown][] = [];
+  // No prototype, because a variable may be named `constructor`.
+  const declared: Record<string, unknown> = Object.create(null);
   for (const definition of node.variableDefinitions ?? []) {
     const name = definition.variable.name.value;
     if (!Object.hasOwn(variables, name)) continue;
@@ -58,7 +59,7 @@ export function takeDeclared({ node }: Operation, variables: Variables, limits: 
       const path = [name, ...issue.path];
       throw toExecutionError(new InvalidInput([{ ...issue, path }]), definition);
     }
-    declared.push([name, variables[name]]);
+    declared[name] = variables[name];
   }
-  return Object.fromEntries(declared);
+  return declared;
 }
