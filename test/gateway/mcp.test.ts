@@ -125,6 +125,39 @@ describe('a message to /mcp', () => {
     expect(text).toMatch(/"error":\{"code":-326\d\d,/);
   });
 
+  it.each([
+    ['calls a tool', LIST],
+    ['begins a session', { jsonrpc: '2.0', id: 1, method: 'initialize', params: {} }],
+    ['notifies', { jsonrpc: '2.0', method: 'notifications/initialized' }],
+  ])(
+    'is told which versions are supported if it names a later one: it %s',
+    async (_what, message) => {
+      const response = await postMessage(gateway, message, {
+        'mcp-protocol-version': '2099-01-01',
+      });
+      expect(response.status).toBe(400);
+      const versions = ['2026-07-28', '2025-11-25', '2025-06-18'];
+      expect(await response.json()).toMatchObject({
+        error: {
+          code: -32022,
+          message: expect.stringContaining(versions.join(', ')),
+          data: { requested: '2099-01-01', supported: expect.arrayContaining(versions) },
+        },
+      });
+    },
+  );
+
+  it.each(['2025-06-18', '2026-07-28'])(
+    'gets an error that says so if it names its version twice: %s',
+    async (version) => {
+      const headers = { 'mcp-protocol-version': `${version}, ${version}` };
+      expect(await (await postMessage(gateway, LIST, headers)).json()).toMatchObject({
+        code: 'BAD_REQUEST',
+        message: 'The header MCP-Protocol-Version is sent more than once.',
+      });
+    },
+  );
+
   it.each(['GET', 'DELETE', 'PUT'])('gets 405 and Allow if it is a %s', async (method) => {
     const response = await fetch(`${gateway.url}/mcp`, { method });
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
@@ -160,6 +193,15 @@ describe('a call of a tool', () => {
     const client = await connectClient(gateway);
     expect((await callTool(client, tool, args)).error).toMatch(error);
   });
+
+  it.each(['__proto__', 'constructor', 'toString'])(
+    'is rejected if it has an argument with the name of a property of every object: %s',
+    async (name) => {
+      const args: unknown = JSON.parse(`{"first":1,"${name}":1}`);
+      const text = await (await postMessage(gateway, callOf('list', args))).text();
+      expect(text).toContain(`INVALID_INPUT: ${name}: is not an argument.`);
+    },
+  );
 
   it('reveals no inside of an unexpected error, which the log has', async () => {
     const broken = await startGateway({ MCP_OPERATIONS: folder }, async () => ({

@@ -1,9 +1,13 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
 import {
   type CallToolResult,
   createMcpHandler,
   McpServer,
   ProtocolError,
   ProtocolErrorCode,
+  SUPPORTED_PROTOCOL_VERSIONS,
+  UnsupportedProtocolVersionError,
 } from '@modelcontextprotocol/server';
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 import type { ExecutionResult } from 'graphql';
@@ -28,6 +32,9 @@ const INSTRUCTIONS =
 
 // Required by the protocol. The gateway's own version is not revealed (SECURITY.md).
 const VERSION = '1';
+
+// The first version without a handshake, which the list of the library lacks.
+const NEWEST = '2026-07-28';
 
 interface McpOptions extends EndpointOptions {
   /** The store's display name. */
@@ -72,10 +79,17 @@ function createCall(
   };
 }
 
+/** Returns the arguments in a valid message that calls a tool. The SDK's copy lacks one that is named `__proto__`. */
+function argumentsIn(message: unknown): Record<string, unknown> {
+  const { params }: { params?: unknown } = Object(message);
+  const { arguments: args = {} }: { arguments?: Record<string, unknown> } = Object(params);
+  return args;
+}
+
 /** Creates the MCP server of one request: it lists the caller's tools and runs them. */
 function createServer(
   { title, tools }: McpOptions,
-  { caller }: FastifyRequest,
+  { caller, body }: FastifyRequest,
   call: Call,
 ): McpServer {
   const mcp = new McpServer(
@@ -89,10 +103,10 @@ function createServer(
       .filter(({ scopes }) => scopes.every((scope) => hasScope(caller, scope)))
       .map(({ definition }) => definition),
   }));
-  server.setRequestHandler('tools/call', ({ params: { name, arguments: args = {} } }) => {
+  server.setRequestHandler('tools/call', ({ params: { name } }) => {
     const tool = tools.get(name);
     if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool.');
-    return call(tool, args);
+    return call(tool, argumentsIn(body));
   });
   return mcp;
 }
@@ -104,6 +118,30 @@ const toHeaders = ({ headers }: FastifyRequest): [string, string][] =>
       ? [[name, value]]
       : [],
   );
+
+/**
+ * Returns the protocol's error for a version that is later than all that the SDK knows; undefined for any other. The SDK
+ * would say what else the message lacks.
+ * @throws GatewayError if the version is sent more than once
+ */
+function findVersionError({ 'mcp-protocol-version': requested }: IncomingHttpHeaders): unknown {
+  if (typeof requested !== 'string') return undefined;
+  // node:http joins the values.
+  if (requested.includes(',')) {
+    throw new GatewayError(
+      'BAD_REQUEST',
+      'The header MCP-Protocol-Version is sent more than once.',
+    );
+  }
+  if (requested <= NEWEST) return undefined;
+  const supported = [NEWEST, ...SUPPORTED_PROTOCOL_VERSIONS];
+  const text = `Unsupported protocol version: ${requested} (supported versions: ${supported.join(', ')})`;
+  const { code, message, data } = new UnsupportedProtocolVersionError(
+    { supported, requested },
+    text,
+  );
+  return { jsonrpc: '2.0', id: null, error: { code, message, data } };
+}
 
 /** Returns the tool that a message calls, if it does. */
 function toolIn(message: unknown, tools: Tools): Tool | undefined {
@@ -146,6 +184,8 @@ export const createMcp =
           throw new GatewayError('BAD_REQUEST', 'The body must be one JSON-RPC message.');
         }
         requireShort(body);
+        const versionError = findVersionError(request.headers);
+        if (versionError) return reply.code(400).send(versionError);
         for (const scope of toolIn(body, tools)?.scopes ?? []) requireScope(request.caller, scope);
         const { fetch } = createMcpHandler(
           () => createServer(options, request, createCall(options, request, reply)),
