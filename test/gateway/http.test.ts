@@ -296,16 +296,26 @@ describe('a request with Expect: 100-continue', () => {
 describe('a request that proxies may interpret differently', () => {
   const LINES = 'Connection: close\r\n\r\n';
 
-  it.each(['/health', '/graphql?query={__typename}', '/nowhere'])(
-    'is rejected if it has two Host headers: %s',
-    async (path) => {
-      const hosts = 'Host: localhost\r\nhost: localhost\r\n';
-      const head = `GET ${path} HTTP/1.1\r\n${hosts}`;
+  describe.each(['/health', '/graphql?query={__typename}', '/mcp', '/nowhere'])('to %s', (path) => {
+    it.each([
+      ['Host', 'Host: localhost\r\nhost: localhost\r\n'],
+      [
+        'Authorization',
+        'Host: localhost\r\nAuthorization: Bearer a\r\nAccept: */*\r\nauthorization: Bearer b\r\n',
+      ],
+    ])('is rejected if it has two %s headers', async (name, headers) => {
+      const head = `GET ${path} HTTP/1.1\r\n${headers}`;
       const { status, body } = await sendRaw(gateway, head + LINES, { wait: true });
       expect(status).toBe(400);
-      expect(body).toContain('The Host header is sent more than once');
-    },
-  );
+      expect(body).toContain(`The ${name} header is sent more than once.`);
+    });
+  });
+
+  it('is not rejected if a value is the name of such a header', async () => {
+    const headers = 'Host: localhost\r\nX-One: Authorization\r\nX-Two: Host\r\n';
+    const head = `GET /health HTTP/1.1\r\n${headers}`;
+    expect((await sendRaw(gateway, head + LINES, { wait: true })).status).toBe(200);
+  });
 
   it('gets its usual response if it asks for a WebSocket in HTTP/1.0', async () => {
     const upgrade =

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import {
@@ -270,6 +270,52 @@ describe('an open WebSocket', () => {
     expect((await opened.message()).type).toBe('pong');
     opened.send(message);
     expect((await opened.closed).code).toBe(1009);
+  });
+
+  it.each([
+    ['before connection_init', openSocket, 8000],
+    ['after it', openInitialized, 40_000],
+  ])(
+    'is closed with code 4400 if a ping is nested too deeply to be answered, %s',
+    async (_when, openIt, depth) => {
+      const opened = await openIt(gateway);
+      opened.send(`{"type":"ping","payload":{"a":${'['.repeat(depth)}${']'.repeat(depth)}}}`);
+      expect(await opened.closed).toEqual({
+        code: 4400,
+        reason: 'The message is nested too deeply.',
+      });
+      expect(gateway.loggedErrors).toEqual([]);
+    },
+  );
+
+  it.each([undefined, { sent: 1 }])('answers a ping with its payload: %j', async (payload) => {
+    const opened = await openSocket(gateway);
+    opened.send({ type: 'ping', payload });
+    expect(await opened.message()).toEqual({ type: 'pong', ...(payload && { payload }) });
+    opened.socket.terminate();
+  });
+
+  it('is closed if a message has more than a hundred fragments', async () => {
+    const opened = await openInitialized(gateway);
+    onTestFinished(() => opened.socket.terminate());
+    const message = pingOf(100);
+    const sendIn = (count: number): void => {
+      for (let index = 0; index < count - 1; index += 1) {
+        opened.socket.send(message.charAt(index), { fin: false });
+      }
+      opened.socket.send(message.slice(count - 1), { fin: true });
+    };
+    sendIn(100);
+    expect((await opened.message()).type).toBe('pong');
+    sendIn(101);
+    const next = await Promise.race([opened.closed, opened.message()]);
+    expect(next).toMatchObject({ code: 1008 });
+  });
+
+  it('is closed as soon as it sends more than 32 kB before connection_init is acknowledged', async () => {
+    const opened = await openSocket(gateway);
+    opened.socket.send('x'.repeat(40_000), { fin: false });
+    expect((await opened.closed).code).toBe(1006);
   });
 
   it('stays open if a message has a document id instead of a query', async () => {

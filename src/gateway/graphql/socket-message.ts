@@ -16,6 +16,17 @@ const MAX_ID_LENGTH = 255;
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
 
+/** Writes a message with a payload from a client. @throws GatewayError with BAD_REQUEST */
+export function writeMessage(message: object): string {
+  try {
+    return JSON.stringify(message);
+  } catch (error) {
+    // JSON.stringify is recursive, but JSON.parse is not.
+    if (!(error instanceof RangeError)) throw error;
+    throw new GatewayError('BAD_REQUEST', 'The message is nested too deeply.');
+  }
+}
+
 /**
  * Checks a message for graphql-ws 6.4, which mistakes messages that only servers send for its own bugs. Returns its text
  * with a `query`, which graphql-ws requires even if the message has a document id.
@@ -33,11 +44,5 @@ export function readMessage(data: Buffer, limits: Limits): string {
   if (!isObject(payload) || type !== MessageType.Subscribe || payload['query'] != null) {
     return data.toString();
   }
-  try {
-    return JSON.stringify({ type, id, payload: { ...payload, query: '' } });
-  } catch (error) {
-    // JSON.stringify is recursive, but JSON.parse is not.
-    if (!(error instanceof RangeError)) throw error;
-    throw new GatewayError('BAD_REQUEST', 'The message is nested too deeply.');
-  }
+  return writeMessage({ type, id, payload: { ...payload, query: '' } });
 }

@@ -7,6 +7,7 @@ import {
   CloseCode,
   type Context as ProtocolContext,
   makeServer,
+  MessageType,
   type Server,
   type WebSocket as ProtocolSocket,
 } from 'graphql-ws';
@@ -18,7 +19,7 @@ import type { Log } from '../telemetry/log.ts';
 import { logCause, type RequestLog, runFor, watchRequest } from '../telemetry/request-log.ts';
 import { toClientResult, toExecutionError } from './client-errors.ts';
 import { toDocumentParams } from './params.ts';
-import { readMessage } from './socket-message.ts';
+import { readMessage, writeMessage } from './socket-message.ts';
 import { closeSocket, send, watchSocket } from './socket.ts';
 import { type EndpointOptions, isStream, type Results } from './yoga.ts';
 
@@ -191,6 +192,8 @@ const toAdapter = (connection: Connection, receive: Receive): ProtocolSocket => 
     protocol: socket.protocol,
     send: (text) => send(socket, text),
     close: (code, reason = '') => closeSocket(socket, code, reason),
+    onPing: (payload) =>
+      send(socket, writeMessage({ type: MessageType.Pong, ...(payload && { payload }) })),
     onMessage: (handle) =>
       socket.on('message', (data: Buffer) => {
         // A client can still send while the WebSocket is being closed.
@@ -207,6 +210,20 @@ function rejectMessage({ request, socket }: Connection, error: unknown, log: Log
   }
   log.error({ err: error, requestId: request.id }, 'A WebSocket message could not be handled.');
   socket.close(CloseCode.InternalServerError, 'Internal server error');
+}
+
+/**
+ * Terminates a WebSocket that sends more than its first message needs before its token has been accepted. ws would keep up
+ * to maxBodyBytes of an incomplete message.
+ */
+function limitUnadmitted(connection: Connection, maxBytes: number): void {
+  const { socket } = connection.request.raw;
+  const most = socket.bytesRead + maxBytes;
+  const limit = (): void => {
+    if (connection.isAdmitted) socket.off('data', limit);
+    else if (socket.bytesRead > most) connection.socket.terminate();
+  };
+  socket.on('data', limit);
 }
 
 /** Creates GraphQL over WebSocket, with the protocol graphql-transport-ws. */
@@ -245,6 +262,7 @@ export function createWebSockets(options: EndpointOptions) {
       watchSocket(socket);
       const connection = toConnection(socket, request);
       connections.add(connection);
+      limitUnadmitted(connection, 2 * limits.maxHeaderBytes);
       const closed = protocol.opened(toAdapter(connection, receive), connection);
       socket.once('close', (code, reason) => {
         connections.delete(connection);

@@ -72,13 +72,18 @@ export const hasTooManyHeaders = ({ rawHeaders }: IncomingMessage): boolean =>
   // Each header takes two items: its name and its value.
   rawHeaders.length > 2 * MAX_HEADERS;
 
-/** Whether a request has several Host headers. node:http keeps the first header; a proxy may have checked another. */
-function repeatsHost({ rawHeaders }: IncomingMessage): boolean {
-  let hosts = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    if (/^host$/i.test(rawHeaders[index] ?? '')) hosts += 1;
-  }
-  return hosts > 1;
+// Headers of which node:http keeps the first; a proxy may have checked another.
+const SINGLE = ['Host', 'Authorization'] as const;
+
+/** Returns the header in SINGLE that a request sends more than once. */
+function findRepeated({ rawHeaders }: IncomingMessage): string | undefined {
+  return SINGLE.find((single) => {
+    const isSingle = (item: string, index: number): boolean =>
+      index % 2 === 0 &&
+      item.length === single.length &&
+      item.toLowerCase() === single.toLowerCase();
+    return rawHeaders.findIndex(isSingle) !== rawHeaders.findLastIndex(isSingle);
+  });
 }
 
 /** Returns the reason to reject a request on any path; undefined if there is none. */
@@ -97,11 +102,9 @@ export function findRejection(
   if (httpVersion === '1.1' && host === undefined) {
     return new GatewayError('BAD_REQUEST', 'The Host header is missing (RFC 9112 §3.2).');
   }
-  if (repeatsHost(request)) {
-    return new GatewayError(
-      'BAD_REQUEST',
-      'The Host header is sent more than once (RFC 9112 §3.2).',
-    );
+  const repeated = findRepeated(request);
+  if (repeated) {
+    return new GatewayError('BAD_REQUEST', `The ${repeated} header is sent more than once.`);
   }
   // The owner of another site can make its name resolve to 127.0.0.1 (DNS rebinding), so that browsers treat the site's
   // pages as pages of this gateway.

@@ -16,6 +16,8 @@ import { hasTooManyHeaders } from './requests.ts';
 // The WebSocket version of RFC 6455. In version 8, which ws also accepts, the origin of the page is not in the Origin
 // header.
 const VERSION = '13';
+// ws keeps up to 64 kB for each fragment: all that was read with it. In fragments of 16 kB, the longest message has 62.
+const MAX_FRAGMENTS = 100;
 // 16 bytes in base64.
 const KEY = /^[\w+/]{22}==$/;
 
@@ -104,7 +106,11 @@ export async function acceptWebSockets(
 ): Promise<void> {
   const { maxBodyBytes: maxPayload } = config.limits;
   await app.register(websocket, {
-    options: { server: selectWebSockets(app.server, turns), maxPayload },
+    options: {
+      server: selectWebSockets(app.server, turns),
+      maxPayload,
+      maxFragments: MAX_FRAGMENTS,
+    },
     errorHandler: (error) => {
       // An error with a code is that of a client or its connection: ws has closed the socket.
       if (codeOf(error) === '') app.log.error({ err: error }, 'A WebSocket could not be served.');
