@@ -79,7 +79,7 @@ export async function serve(
     await deleteOldChanges(db, config.changesMs).catch((error: unknown) =>
       log.warn({ err: error }, 'Old changes could not be deleted.'),
     );
-    await readLogSize(db).then(metrics.streams.setLogSize, (error: unknown) =>
+    await readLogSize(db).then(metrics.setLogSize, (error: unknown) =>
       log.warn({ err: error }, 'The size of the change log could not be read.'),
     );
     await deleteOldKeys(db, config.idempotencyMs).catch((error: unknown) =>

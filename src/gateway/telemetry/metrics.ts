@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { type GatewayFacts, reportFacts } from './gateway-facts.ts';
 import { processMetrics } from './process-metrics.ts';
 import { createRequestMetrics } from './request-metrics.ts';
-import { createStreamMetrics } from './stream-metrics.ts';
+import { createLogMetrics, createStreamMetrics } from './stream-metrics.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -14,6 +14,7 @@ export function createMetrics(databaseRegistry?: Registry, facts?: GatewayFacts)
   return {
     ...createRequestMetrics(registers),
     streams: createStreamMetrics(registers),
+    setLogSize: createLogMetrics(registers),
     /** The registries of this gateway, of the process, and of the database. */
     registries: [registry, processMetrics(), ...(databaseRegistry ? [databaseRegistry] : [])],
   };

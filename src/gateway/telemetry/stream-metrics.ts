@@ -32,16 +32,6 @@ export function createStreamMetrics(registers: Registry[]) {
       'knows their type or kind.',
     registers,
   });
-  const logRows = new Gauge({
-    name: 'change_log_rows',
-    help: 'Number of changes in the change log, as PostgreSQL estimates it; read every ten minutes.',
-    registers,
-  });
-  const logAge = new Gauge({
-    name: 'change_log_age_seconds',
-    help: 'Time since the first change in the change log; read every ten minutes.',
-    registers,
-  });
   return {
     /**
      * Counts a stream when it starts. The returned function must be called when it closes, with the code of the error
@@ -62,9 +52,23 @@ export function createStreamMetrics(registers: Registry[]) {
       unknownChanges.inc(unknown);
       for (const { delaySeconds } of changes) delays.observe(Math.max(delaySeconds, 0));
     },
-    setLogSize: ({ rows, ageSeconds }: { rows: number; ageSeconds: number }): void => {
-      logRows.set(rows);
-      logAge.set(ageSeconds);
-    },
+  };
+}
+
+/** Creates the metrics of the change log, and returns the function that sets them. */
+export function createLogMetrics(registers: Registry[]) {
+  const logRows = new Gauge({
+    name: 'change_log_rows',
+    help: 'Number of changes in the change log, as PostgreSQL estimates it; read every ten minutes.',
+    registers,
+  });
+  const logAge = new Gauge({
+    name: 'change_log_age_seconds',
+    help: 'Time since the first change in the change log; read every ten minutes.',
+    registers,
+  });
+  return ({ rows, ageSeconds }: { rows: number; ageSeconds: number }): void => {
+    logRows.set(rows);
+    logAge.set(ageSeconds);
   };
 }
