@@ -11,7 +11,7 @@ import {
 } from '../../src/gateway/index.ts';
 import type { Kind } from '../../src/gateway/kinds/kind.ts';
 import { KINDS } from '../../src/gateway/kinds/kinds.ts';
-import { requireSortIndexes } from '../../src/gateway/tables/require-sort-indexes.ts';
+import { requireSortIndexes } from '../../src/gateway/tables/check-database.ts';
 import type { Field } from '../../src/gateway/tables/stored-table.ts';
 import { lowerFirst, toEnumName } from '../../src/gateway/tables/words.ts';
 import { petStore } from '../../src/store/index.ts';
@@ -149,10 +149,12 @@ const open: OpenDatabase = async (config, log) => {
 async function createNamedIndexes(db: Database, name = 'things'): Promise<string[]> {
   const named: string[] = [];
   for (;;) {
-    const { message } = await requireSortIndexes(db, [{ ...things, name }]).then(
-      () => new Error('none'),
-      (error: Error) => error,
-    );
+    const { message } = await db
+      .transaction((session) => requireSortIndexes(session, [{ ...things, name }]))
+      .then(
+        () => new Error('none'),
+        (error: Error) => error,
+      );
     const [, sort, index] = /^The sort (\w+) of \w+ .*: (CREATE INDEX .*);$/.exec(message) ?? [];
     if (!sort || !index) return named;
     named.push(sort);

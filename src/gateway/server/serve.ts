@@ -1,15 +1,13 @@
 import type { AddressInfo, Server } from 'node:net';
 
 import { deleteOldChanges, readLogSize } from '../changes/change-log.ts';
-import { requireRecorded } from '../changes/require-recorded.ts';
 import { type Config, ConfigError } from '../config/config.ts';
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open-database.ts';
 import { readManifest } from '../graphql/manifest.ts';
 import type { Store } from '../store.ts';
+import { checkDatabase } from '../tables/check-database.ts';
 import { deleteOldKeys } from '../tables/idempotency.ts';
-import { requirePlainNames } from '../tables/require-plain-names.ts';
-import { requireSortIndexes } from '../tables/require-sort-indexes.ts';
 import type { Log } from '../telemetry/log.ts';
 import { fillSample } from './fill-sample.ts';
 
@@ -51,9 +49,7 @@ export async function openStore(store: Store, config: Config, log: Log): Promise
     readTools(config.mcpOperations, store.schema, config);
   }
   const db = await openDatabase(store.migrations, config, log);
-  await requirePlainNames(db, store.changedTypes.values());
-  await requireRecorded(db, store.changedTypes);
-  await requireSortIndexes(db, store.changedTypes.values());
+  await checkDatabase(db, store.changedTypes);
   if (config.sampleStore && (await fillSample(db, store))) log.info('Filled the sample store.');
   return db;
 }
