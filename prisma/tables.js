@@ -13,6 +13,9 @@ const NATIVE = {
   DateTime: ['Date', 'Timestamptz(0)', 'Timestamptz(1)', 'Timestamptz(2)', 'Timestamptz(3)'],
 };
 
+/** Returns the name in the database. */
+const nameOf = ({ name, dbName }) => dbName ?? name;
+
 /** Whether the gateway can read and write a column. */
 function isSupported({ kind, type, nativeType, isList, isId, default: initial }) {
   const [native = '', args = []] = nativeType ?? [];
@@ -61,15 +64,26 @@ function requireModels(models) {
   }
 }
 
+/** Returns the type of a column as PostgreSQL writes it. `enums` are the names of its enums by those of the model's. */
+function toColumnType({ type, nativeType }, enums) {
+  const [native, [size] = []] = nativeType ?? [];
+  if (native === 'VarChar') return size ? `character varying(${size})` : 'character varying';
+  if (native === 'Timestamptz') return `timestamp(${size}) with time zone`;
+  if (native === 'Date') return 'date';
+  const others = { BigInt: 'bigint', Int: 'integer', String: 'text', Boolean: 'boolean' };
+  return others[type] ?? enums.get(type);
+}
+
 /** Describes a column of a table. */
-function toColumn(table, { indexed, references }, field) {
+function toColumn(table, { indexed, references, enums }, field) {
   const { name, type, nativeType, default: initial } = field;
   const [native, [length] = []] = nativeType ?? [];
-  const column = field.dbName ?? name;
+  const column = nameOf(field);
   return {
     column: `${table}.${column}`,
     ownColumn: column,
     type: native === 'Date' ? 'Date' : type,
+    columnType: toColumnType(field, enums),
     description: field.documentation ?? null,
     isNullable: !field.isRequired,
     maxLength: native === 'VarChar' ? Number(length) : null,
@@ -83,24 +97,51 @@ function toColumn(table, { indexed, references }, field) {
   };
 }
 
+const ACTIONS = {
+  Cascade: 'CASCADE',
+  NoAction: 'NO ACTION',
+  Restrict: 'RESTRICT',
+  SetDefault: 'SET DEFAULT',
+  SetNull: 'SET NULL',
+};
+
+/** Returns what happens to the rows that a relation belongs to when the row that they refer to is deleted. */
+const onDeleteOf = ({ relationOnDelete, isRequired }) =>
+  // The defaults are Prisma's.
+  ACTIONS[relationOnDelete ?? (isRequired ? 'Restrict' : 'SetNull')];
+
+/** Whether a field is a relation whose columns are in its own table. */
+const refers = ({ relationFromFields }) => relationFromFields?.length > 0;
+
 /** Describes a model's table, and lists the tables whose references prevent its rows from being deleted. */
-function toTable({ name: type, dbName, documentation, fields, uniqueFields }, { models, indexes }) {
-  const name = dbName ?? type;
+function toTable(model, { models, indexes, enums }) {
+  const { name: type, documentation, fields, uniqueFields } = model;
+  const name = nameOf(model);
   const columns = fields.filter(({ kind }) => kind !== 'object');
   const references = new Set(
     fields.flatMap(({ relationFromFields: from }) => (from?.length === 1 ? from : [])),
   );
-  const own = indexes.filter(({ model, algorithm }) => model === type && algorithm !== 'Gin');
-  const known = { indexed: new Set(own.map((index) => index.fields[0].name)), references };
+  const own = indexes.filter((index) => index.model === type && index.algorithm !== 'Gin');
+  const known = {
+    indexed: new Set(own.map((index) => index.fields[0].name)),
+    references,
+    enums: new Map(enums.map((one) => [one.name, nameOf(one)])),
+  };
   const keepsRow = (field) =>
-    field.type === type && ['NoAction', 'Restrict'].includes(field.relationOnDelete);
-  const users = models.filter((model) => model.fields.some(keepsRow));
+    field.type === type && refers(field) && /^(NO ACTION|RESTRICT)$/.test(onDeleteOf(field));
+  const users = models.filter((other) => other.fields.some(keepsRow));
+  const columnOf = (field) => nameOf(columns.find((column) => column.name === field));
   return {
     type,
     name,
     description: documentation ?? null,
     id: columns.find(({ isId }) => isId)?.name ?? null,
-    usedBy: users.map((user) => user.dbName ?? user.name),
+    usedBy: users.map(nameOf),
+    foreignKeys: fields.filter(refers).map((field) => ({
+      columns: field.relationFromFields.map(columnOf),
+      parent: nameOf(models.find((other) => other.name === field.type)),
+      onDelete: onDeleteOf(field),
+    })),
     // Fields that no two rows can have in common, from @@unique.
     uniques: uniqueFields.filter(({ length }) => length > 1),
     columns: Object.fromEntries(columns.map((field) => [field.name, toColumn(name, known, field)])),
@@ -118,9 +159,9 @@ generatorHelper.generatorHandler({
       datamodel.models.map((model) => [model.name, toTable(model, datamodel)]),
     );
     const enums = Object.fromEntries(
-      datamodel.enums.map(({ name, dbName, values }) => [
-        name,
-        { type: dbName ?? name, values: values.map((value) => value.dbName ?? value.name) },
+      datamodel.enums.map((one) => [
+        one.name,
+        { type: nameOf(one), values: one.values.map(nameOf) },
       ]),
     );
     writeFileSync(generator.output.value, print('TABLES', tables) + print('ENUMS', enums));

@@ -23,6 +23,7 @@ export const modelOf = (
   description: null,
   id: 'id',
   usedBy: [],
+  foreignKeys: [],
   uniques,
   columns: Object.fromEntries(
     [{ name: 'id', type: 'BigInt', isNullable: false, isUnique: true }, ...columns].map(
@@ -32,6 +33,7 @@ export const modelOf = (
           column: `${name}.${columnName(column.name)}`,
           ownColumn: columnName(column.name),
           type: column.type,
+          columnType: '',
           description: `The ${column.name}.`,
           isNullable: column.isNullable,
           maxLength: column.type === 'String' ? 255 : null,

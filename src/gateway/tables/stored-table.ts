@@ -14,6 +14,8 @@ interface Column {
   readonly column: string;
   readonly ownColumn: string;
   readonly type: string;
+  /** The type in PostgreSQL, as `format_type` writes it. */
+  readonly columnType: string;
   readonly description: string | null;
   readonly isNullable: boolean;
   readonly maxLength: number | null;
@@ -28,6 +30,14 @@ interface Column {
   readonly default: string | number | boolean | null;
 }
 
+interface ForeignKey {
+  readonly columns: readonly string[];
+  /** The table that they refer to. */
+  readonly parent: string;
+  /** What PostgreSQL does when the parent's row is deleted: `NO ACTION`. */
+  readonly onDelete: string;
+}
+
 /** A model, as described by prisma/tables.js. */
 export interface Model {
   readonly type: string;
@@ -37,6 +47,7 @@ export interface Model {
   readonly id: string | null;
   /** The tables whose rows refer to this table's rows and prevent their deletion. */
   readonly usedBy: readonly string[];
+  readonly foreignKeys: readonly ForeignKey[];
   /** The lists of fields in which no two rows can have the same values. */
   readonly uniques: readonly (readonly string[])[];
   readonly columns: Readonly<Record<string, Column>>;
@@ -82,8 +93,11 @@ export interface StoredTable<Row> extends Table<Row> {
   readonly description: string;
   /** The plurals of what refers to this table's rows and prevents their deletion. */
   readonly usedBy: readonly string[];
+  readonly foreignKeys: readonly ForeignKey[];
   /** The lists of fields in which no two rows can have the same values. */
   readonly uniques: readonly (readonly Field[])[];
+  /** The enums of its columns. */
+  readonly enums: readonly Enum[];
   readonly idField: string;
   /** The sum of the columns' maximum lengths, in characters. */
   readonly textLength: number;
@@ -150,7 +164,7 @@ export const createTables =
   <Models>(models: Readonly<Record<keyof Models, Model>>, enums: Enums) =>
   <Name extends keyof Models>(model: Name): StoredTable<RowOf<Models[Name]>> => {
     type Row = RowOf<Models[Name]>;
-    const { type, name, description, usedBy, uniques, id, columns } = models[model];
+    const { type, name, description, usedBy, foreignKeys, uniques, id, columns } = models[model];
     if (id === null) throw new Error(`The primary key of ${name} has several columns.`);
     const idColumn = columns[id]?.ownColumn ?? id;
     const fields = fieldsOf(models[model], `${name}.${idColumn}`, enums);
@@ -174,7 +188,9 @@ export const createTables =
       type,
       description: description ?? '',
       usedBy: usedBy.map(toPlural),
+      foreignKeys,
       uniques: uniques.map((names) => fields.filter((field) => names.includes(field.name))),
+      enums: fields.flatMap((field) => enums[field.type] ?? []),
       idField: id,
       textLength: fields.reduce((sum, { maxLength }) => sum + (maxLength ?? 0), 0),
       fields: Object.fromEntries(
