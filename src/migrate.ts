@@ -6,7 +6,8 @@ import { copyStore } from './gateway/database/copy-store.ts';
 import { openDatabase } from './gateway/database/open-database.ts';
 import { storeFolderOf } from './gateway/database/template.ts';
 import { run } from './gateway/server/run.ts';
-import { MIGRATIONS } from './store/migrations.ts';
+import { checkDatabase } from './gateway/tables/check-database.ts';
+import { petStore } from './store/index.ts';
 
 const COPY = '--copy-embedded';
 const TIMEOUT_MS = 600_000;
@@ -28,9 +29,11 @@ await run(async (settings, log) => {
   // Over a slow connection, a batch of rows can take longer than a statement of a request.
   const config = { ...settings, migrate: true, statementTimeoutMs: TIMEOUT_MS };
   // Opened first: if a gateway uses DATA_DIR, the other database must not be migrated.
+  const { migrations } = petStore;
   const embedded =
-    copies && (await openDatabase(MIGRATIONS, { ...config, databaseUrl: undefined }, log));
-  const db = await openDatabase(MIGRATIONS, config, log);
+    copies && (await openDatabase(migrations, { ...config, databaseUrl: undefined }, log));
+  const db = await openDatabase(migrations, config, log);
+  await checkDatabase(db, petStore, log);
   if (embedded) {
     await copyStore(embedded, db, log);
     await embedded.close();

@@ -142,6 +142,21 @@ describe('a gateway that starts on PostgreSQL', () => {
   });
 });
 
+describe('a database that differs from the model', () => {
+  const changed = useProgramStore();
+
+  it.each(['main', 'migrate'] as const)('is refused with one message: %s', async (name) => {
+    await changed.run('alter table categories alter name drop not null');
+    const program = spawnProgram(name, changed.environment);
+    expect(await program.end).toBe(1);
+    expect(program.messages).toEqual([
+      expect.stringMatching(
+        /^The database differs from the model .+: categories\.name may be null,/,
+      ),
+    ]);
+  });
+});
+
 describe('a gateway with an invalid configuration', () => {
   it.each([
     [{ PORT: 'abc' }, 'PORT must be a whole number from 0 to 65535.'],

@@ -31,11 +31,17 @@ interface Migration {
   readonly checksum: string;
 }
 
-async function readMigrations(folder: URL): Promise<Migration[]> {
+/** Returns the names of a release's migrations, in their order. */
+export async function readNames(folder: URL): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  return names.toSorted();
+}
+
+async function readMigrations(folder: URL): Promise<Migration[]> {
+  const names = await readNames(folder);
   return Promise.all(
-    names.toSorted().map(async (name) => {
+    names.map(async (name) => {
       const script = await readFile(new URL(`${name}/migration.sql`, folder), 'utf8');
       return { name, script, checksum: createHash('sha256').update(script).digest('hex') };
     }),
@@ -72,7 +78,9 @@ async function readPending(folder: URL, runSql: RunSql): Promise<Migration[]> {
     }
     const file = migrations.find((migration) => migration.name === name);
     if (file && file.checksum !== row['checksum']) {
-      throw new MigrationError(`Migration ${name} was changed after it was applied.`);
+      throw new MigrationError(
+        `Migration ${name} was changed after it was applied: restore it. In development, you can delete .data instead.`,
+      );
     }
     if (!file && (last === undefined || name <= last)) {
       throw new MigrationError(

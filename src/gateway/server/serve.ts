@@ -49,7 +49,7 @@ export async function openStore(store: Store, config: Config, log: Log): Promise
     readTools(config.mcpOperations, store.schema, config);
   }
   const db = await openDatabase(store.migrations, config, log);
-  await checkDatabase(db, store.changedTypes);
+  await checkDatabase(db, store, log);
   if (config.sampleStore && (await fillSample(db, store))) log.info('Filled the sample store.');
   return db;
 }

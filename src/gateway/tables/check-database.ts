@@ -1,8 +1,10 @@
 import sql, { raw } from 'sql-template-tag';
 
 import type { Database } from '../database/database.ts';
-import { MigrationError } from '../database/migrations.ts';
+import { MigrationError, readNames } from '../database/migrations.ts';
 import type { Session } from '../database/session.ts';
+import type { Log } from '../telemetry/log.ts';
+import { compareModel, type ModelTable } from './compare-model.ts';
 import type { ListSorts } from './sorts.ts';
 import type { Table } from './table.ts';
 
@@ -12,13 +14,14 @@ interface SortedTable extends Table<never> {
 }
 
 /** The tables of a store by their types in the schema. */
-type Tables = ReadonlyMap<string, SortedTable>;
+type Tables = ReadonlyMap<string, ModelTable & SortedTable>;
 
-/** Requires names of tables and columns that PostgreSQL reads without quotes, because statements contain no quotes. */
+/** Requires names that PostgreSQL reads without quotes, because statements contain no quotes. */
 async function requirePlainNames({ query }: Session, tables: Tables): Promise<void> {
-  const names = [...tables.values()].flatMap(({ name, columns }) => [
+  const names = [...tables.values()].flatMap(({ name, columns, enums }) => [
     name,
     ...Object.values(columns),
+    ...enums.map(({ type }) => type),
   ]);
   const [quoted] = await query<{ name: string }>(sql`
     select name from unnest(${names}::text[]) as name where quote_ident(name) <> name limit 1`);
@@ -26,6 +29,32 @@ async function requirePlainNames({ query }: Session, tables: Tables): Promise<vo
   throw new MigrationError(
     `The name ${quoted.name} would need quotes in SQL. Use lower case and no reserved word, with @map or @@map in ` +
       `schema.prisma.`,
+  );
+}
+
+/** Requires the tables, columns, constraints and enums of the model, as far as this release needs them. */
+async function requireModel(
+  session: Session,
+  tables: Tables,
+  migrations: URL,
+  log: Log,
+): Promise<void> {
+  const { missing, different, isAhead } = await compareModel(
+    session,
+    [...tables.values()],
+    await readNames(migrations),
+  );
+  const wrong = isAhead ? missing : [...missing, ...different];
+  if (wrong.length > 0) {
+    throw new MigrationError(
+      `The database differs from the model in schema.prisma: ${wrong.join('; ')}. Add the missing migration, or undo ` +
+        'what changed the database. In development, also run npm run prepare after changing the branch or the model, ' +
+        'and delete .data to create the database anew.',
+    );
+  }
+  if (different.length === 0) return;
+  log.warn(
+    `A later release has migrated the database, which differs from this release's model: ${different.join('; ')}.`,
   );
 }
 
@@ -84,12 +113,18 @@ export async function requireSortIndexes(
 }
 
 /**
- * Checks that a database has all that a store needs.
+ * Checks that a database has everything that a store needs.
  * @throws MigrationError
  */
-export const checkDatabase = (db: Database, tables: Tables): Promise<void> =>
+export const checkDatabase = (
+  db: Database,
+  { migrations, changedTypes }: { readonly migrations: URL; readonly changedTypes: Tables },
+  log: Log,
+): Promise<void> =>
   db.transaction(async (session) => {
-    await requirePlainNames(session, tables);
-    await requireRecorded(session, tables);
-    await requireSortIndexes(session, tables.values());
+    await session.query(sql`select set_config('quote_all_identifiers', 'off', true)`);
+    await requirePlainNames(session, changedTypes);
+    await requireModel(session, changedTypes, migrations, log);
+    await requireRecorded(session, changedTypes);
+    await requireSortIndexes(session, changedTypes.values());
   });

@@ -1,0 +1,149 @@
+import { expect, it } from 'vitest';
+
+import { readConfig } from '../../../src/gateway/config/config.ts';
+import { MigrationError } from '../../../src/gateway/database/migrations.ts';
+import type { Store } from '../../../src/gateway/index.ts';
+import { openStore } from '../../../src/gateway/server/serve.ts';
+import { createLog } from '../../../src/gateway/telemetry/log.ts';
+import { petStore } from '../../../src/store/index.ts';
+import { pets } from '../../../src/store/pet/pets.ts';
+import { copyOnPostgres } from '../../support/databases.ts';
+import { runSql } from '../../support/postgres.ts';
+
+const LATER = `insert into _prisma_migrations (id, checksum, migration_name, finished_at)
+  values ('x', 'x', '20991231000000_later', now())`;
+
+/** Opens the store on a database that SQL has changed. Returns the warnings in the log. */
+async function openAfter(sql: string, store: Store = petStore): Promise<unknown[]> {
+  const { url, drop } = await copyOnPostgres();
+  const warnings: unknown[] = [];
+  const log = createLog('silent');
+  log.warn = (text: unknown) => void warnings.push(text);
+  try {
+    await runSql(url, sql);
+    const db = await openStore(store, readConfig({ DATABASE_URL: url }), log);
+    await db.close();
+  } finally {
+    await drop();
+  }
+  return warnings;
+}
+
+/** What statements of this release can't do without. */
+const MISSING = [
+  ['alter table orders rename to sales', 'there is no table orders'],
+  [
+    'alter table orders drop column ship_date',
+    'orders has no column ship_date (timestamp(3) with time zone)',
+  ],
+  [`alter type pet_status rename value 'sold' to 'gone'`, 'the type pet_status has no value sold'],
+] as const;
+
+/** What a later release may have changed. */
+const DIFFERENT = [
+  [
+    'alter table orders alter quantity type bigint',
+    'orders.quantity has the type bigint, but integer in the model',
+  ],
+  [
+    'alter table orders alter ship_date type timestamptz',
+    'orders.ship_date has the type timestamp with time zone, but timestamp(3) with time zone in the model',
+  ],
+  [
+    'alter table categories alter name type varchar(100)',
+    'categories.name has the type character varying(100), but character varying(255) in the model',
+  ],
+  [
+    `alter type pet_status rename value 'sold' to 'x'; alter type pet_status rename value 'pending' to 'sold';
+     alter type pet_status rename value 'x' to 'pending'`,
+    'the type pet_status has the order available, sold, pending, but available, pending, sold in the model',
+  ],
+  [
+    'alter table orders alter complete drop not null',
+    'orders.complete may be null, but is required in the model',
+  ],
+  [
+    'alter table categories alter description set not null',
+    'categories.description is NOT NULL, but may be null in the model',
+  ],
+  [
+    'alter table orders drop constraint orders_pkey; create index on orders (id)',
+    'orders (id) has no unique index, but is unique in the model',
+  ],
+  [
+    `alter table orders drop constraint orders_pkey; create index on orders (id);
+     create unique index on orders (id) where quantity > 1`,
+    'orders (id) has no unique index, but is unique in the model',
+  ],
+  [
+    'alter table orders drop constraint orders_pet_id_fkey',
+    'orders (pet_id) has no foreign key, but refers to pets with ON DELETE NO ACTION in the model',
+  ],
+  [
+    `alter table inventory_items drop constraint inventory_items_pet_id_fkey;
+     alter table inventory_items add foreign key (pet_id) references pets`,
+    'inventory_items (pet_id) has ON DELETE NO ACTION, but refers to pets with ON DELETE CASCADE in the model',
+  ],
+] as const;
+
+it('a store starts without a warning on the tables that its migrations create', async () => {
+  expect(await openAfter('select')).toEqual([]);
+});
+
+it.each([...MISSING, ...DIFFERENT])(
+  'a store does not start on a database that differs from its model: $1',
+  async (sql, difference) => {
+    const opened = openAfter(sql);
+    await expect(opened).rejects.toThrow(MigrationError);
+    await expect(opened).rejects.toThrow(
+      `The database differs from the model in schema.prisma: ${difference}. Add the missing migration`,
+    );
+  },
+);
+
+it('a store does not start if the database lacks a key of several columns', async () => {
+  const { fields } = pets;
+  const keyed = { ...pets, uniques: [[fields.name, fields.categoryId]] };
+  const changedTypes = new Map([...petStore.changedTypes, ['Pet', keyed]]);
+  const store: Store = { ...petStore, changedTypes };
+  await expect(openAfter('select', store)).rejects.toThrow(
+    'pets (category_id, name) has no unique index, but is unique in the model',
+  );
+  const create = 'create unique index on pets (category_id, name) include (status)';
+  expect(await openAfter(create, store)).toEqual([]);
+});
+
+it('the message about a database that differs from its model names all differences', async () => {
+  const sql = `alter table orders drop column ship_date; alter table categories alter name drop not null`;
+  await expect(openAfter(sql)).rejects.toThrow(
+    /: orders has no column ship_date \(.+\); categories\.name may be null, .+\.$/,
+  );
+});
+
+it.each([
+  'alter table categories alter name type text',
+  'alter table pets alter name type varchar(300)',
+])('a store starts on strings that may be longer than in its model: %s', async (sql) => {
+  expect(await openAfter(sql)).toEqual([]);
+});
+
+it('a store starts without a warning on a database to which a later release has added columns, values and keys', async () => {
+  const added = `alter table pets add chip varchar(20) unique; alter type pet_status add value 'reserved'`;
+  expect(await openAfter(`${added}; ${LATER}`)).toEqual([]);
+});
+
+it.each(DIFFERENT)(
+  'a store starts with a warning on a database that a later release has changed: $1',
+  async (sql, difference) => {
+    expect(await openAfter(`${sql}; ${LATER}`)).toEqual([
+      `A later release has migrated the database, which differs from this release's model: ${difference}.`,
+    ]);
+  },
+);
+
+it.each(MISSING)(
+  'a store does not start on a database in which a later release has removed what it needs: $1',
+  async (sql, difference) => {
+    await expect(openAfter(`${sql}; ${LATER}`)).rejects.toThrow(difference);
+  },
+);
