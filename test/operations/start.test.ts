@@ -86,14 +86,13 @@ describe('a gateway that starts on the embedded database', { timeout: 60_000 }, 
 });
 
 describe('a gateway that fails to start', () => {
-  it('exits with a readable message if DATA_DIR is a file, is inside a file, or is a broken link', async () => {
+  it('exits with a readable message if DATA_DIR is a file, is inside a file or /proc, or is a broken link', async () => {
     const file = join(folder, 'file');
     await writeFile(file, '');
     const link = join(folder, 'link');
     await symlink(join(folder, 'missing'), link);
-    const programs = [file, join(file, 'x/y'), link].map((place) =>
-      spawnProgram('main', { DATA_DIR: place }),
-    );
+    const places = [file, join(file, 'x/y'), link, '/proc/x', '/proc/x/y'];
+    const programs = places.map((place) => spawnProgram('main', { DATA_DIR: place }));
     for (const program of programs) {
       expect(await program.end).toBe(1);
       expect(program.messages).toEqual([

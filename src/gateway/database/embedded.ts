@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import type { PGlite } from '@electric-sql/pglite';
 
 import { type Config, ConfigError } from '../config/config.ts';
+import { codeOf } from '../contract/gateway-error.ts';
 import type { Log } from '../telemetry/log.ts';
 import { watchStderr, exitOnCrash, type StderrWatch } from './crash.ts';
 import type { Database } from './database.ts';
@@ -12,6 +13,22 @@ import { lockFolder } from './folder-lock.ts';
 import { startMaintenance } from './maintenance.ts';
 import { createPglite, migratePglite, openPglite } from './pglite.ts';
 import { copyTemplate, storeFolderOf } from './template.ts';
+
+/**
+ * Creates a folder and its parents. With `recursive`, Node.js 20 tries forever below /proc, and Node.js 20 to 24 report a
+ * read-only disk as ENOENT.
+ */
+async function createFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder);
+  } catch (error) {
+    const parent = dirname(folder);
+    if (codeOf(error) === 'EEXIST') return;
+    if (codeOf(error) !== 'ENOENT' || parent === folder) throw error;
+    await createFolder(parent);
+    await mkdir(folder);
+  }
+}
 
 /** Opens the embedded PostgreSQL in a folder. Creates the database if it is missing or incomplete. */
 async function createOrOpen(dataDir: string, stderr: StderrWatch): Promise<PGlite> {
@@ -33,12 +50,9 @@ async function createOrOpen(dataDir: string, stderr: StderrWatch): Promise<PGlit
  */
 export async function openEmbedded(migrations: URL, config: Config, log: Log): Promise<Database> {
   const { dataDir } = config;
-  await mkdir(dataDir, { recursive: true })
-    // With `recursive`, Node.js 20 to 24 report a read-only disk as ENOENT.
-    .catch(() => mkdir(dataDir))
-    .catch((error: Error) => {
-      throw new ConfigError(`DATA_DIR can't be used: ${error.message}.`);
-    });
+  await createFolder(dataDir).catch((error: Error) => {
+    throw new ConfigError(`DATA_DIR can't be used: ${error.message}.`);
+  });
   const unlock = await lockFolder(dataDir);
   const stderr = watchStderr();
   const pglite = await createOrOpen(dataDir, stderr).catch((error: Error) => {
