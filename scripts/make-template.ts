@@ -1,16 +1,26 @@
 // Creates the template for new embedded databases unless it exists. `npm ci` runs this.
 import { existsSync } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { chmod, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 
 import { PGlite } from '@electric-sql/pglite';
 
 import { TEMPLATE } from '../src/gateway/database/template.ts';
+
+/** Lets every user read a folder, and only its owner change it. PGlite ignores the umask. */
+async function shareFolder(folder: string): Promise<void> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  for (const entry of entries) {
+    await chmod(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644);
+  }
+}
 
 async function createTemplate(): Promise<void> {
   const unfinished = `${TEMPLATE}-unfinished`;
   await rm(unfinished, { recursive: true, force: true });
   const pglite = await PGlite.create(unfinished);
   await pglite.close();
+  await shareFolder(unfinished);
   await rename(unfinished, TEMPLATE);
 }
 

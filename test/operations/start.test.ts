@@ -1,8 +1,11 @@
-import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { statSync } from 'node:fs';
+import { cp, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 import { beforeAll, describe, expect, it } from 'vitest';
 
+import { createPglite } from '../../src/gateway/database/pglite.ts';
 import { TEMPLATE } from '../../src/gateway/database/template.ts';
 import { useProgramStore } from '../support/databases.ts';
 import { holdLock, runSql } from '../support/postgres.ts';
@@ -99,6 +102,80 @@ describe('a gateway that fails to start', () => {
         expect.stringMatching(/^DATA_DIR can't be (used|locked): E[A-Z]+: .+\.$/),
       ]);
     }
+  });
+});
+
+describe('a new embedded database', () => {
+  it('is copied from a template that every user can read, and only its owner can change', async () => {
+    const entries = await readdir(TEMPLATE, { recursive: true });
+    expect(entries).toContain('pg_logical/replorigin_checkpoint');
+    const wrong = entries.filter((entry) => {
+      const { mode } = statSync(join(TEMPLATE, entry));
+      return ![0o644, 0o755].includes(mode & 0o777);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('is created without the template if that cannot be copied, and only its owner can read it', async () => {
+    const environment = {
+      DATA_DIR: join(folder, 'uncopied'),
+      NODE_OPTIONS: `--import ${pathToFileURL('test/support/broken-copy.js').href}`,
+    };
+    const program = await startProgram(environment);
+    expect(program.messages[0]).toMatch(/^The template could not be copied/);
+    expect(await ask(program, '{ pets { totalCount } }')).toEqual({ pets: { totalCount: 100 } });
+    expect((await stat(join(folder, 'uncopied/pglite'))).mode & 0o777).toBe(0o700);
+    expect(await program.stop()).toBe(0);
+  });
+});
+
+describe('a gateway whose DATA_DIR is damaged', { timeout: 120_000 }, () => {
+  const damaged = useProgramStore('PGlite');
+  let pglite: string;
+  beforeAll(async () => {
+    await damaged.run(`insert into categories (name) values ('Cats')`);
+    pglite = join(damaged.environment['DATA_DIR'] ?? '', 'pglite');
+  });
+
+  it.each([
+    ['PG_VERSION', undefined],
+    ['global/pg_control', undefined],
+    ['global/pg_control', 'x'.repeat(100)],
+    ['pg_wal/000000010000000000000001', undefined],
+    ['base/5/1259', undefined],
+    ['postgresql.conf', undefined],
+  ])('exits and advises to restore the backup: %s with the content %s', async (path, content) => {
+    const file = join(pglite, path);
+    const before = await readFile(file);
+    await (content === undefined ? rm(file) : writeFile(file, content));
+    const program = spawnProgram('main', damaged.environment);
+    expect(await program.end).toBe(1);
+    expect(program.messages).toEqual([expect.stringMatching(/^DATA_DIR: .+restore the backup\.$/)]);
+    expect(program.messages.join()).not.toContain('--copy-embedded');
+    await writeFile(file, before);
+  });
+
+  it('exits and advises to restore the backup if the file of a table is gone', async () => {
+    const database = await createPglite({ dataDir: pglite });
+    const path = `select pg_relation_filepath('pets') as path`;
+    const [row] = (await database.query<{ path: string }>(path)).rows;
+    await database.close();
+    const file = join(pglite, row?.path ?? '');
+    const before = await readFile(file);
+    await rm(file);
+    const program = spawnProgram('main', damaged.environment);
+    expect(await program.end).toBe(1);
+    const message = expect.stringContaining('restore the backup');
+    expect(program.entries.at(-1)).toMatchObject({ err: { message } });
+    await writeFile(file, before);
+  });
+
+  it('has what it had before once the files are back', async () => {
+    const program = await startProgram(damaged.environment);
+    expect(await ask(program, '{ categories { totalCount } }')).toEqual({
+      categories: { totalCount: 1 },
+    });
+    expect(await program.stop()).toBe(0);
   });
 });
 

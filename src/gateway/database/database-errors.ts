@@ -196,8 +196,17 @@ export function toObstacle(error: unknown): string {
 
 const PrimaryKeyError = z.object({ constraint: z.string().endsWith('_pkey') });
 
-/** Adds to the error of a duplicate primary key what an operator can do about it. */
-function addAdvice(error: unknown): unknown {
+// Invalid pages of tables and indexes, and missing files. PostgreSQL reports the missing library of an extension, too.
+const isDamage = (error: unknown): boolean =>
+  /^(58P01|XX00[12])$/.test(codeOf(error)) && !toError(error).message.includes('$libdir');
+
+/** Adds what an operator can do about an error: damaged files, or a duplicate primary key. */
+export function addAdvice(error: unknown): unknown {
+  if (isDamage(error)) {
+    const advice =
+      'Files of the database are damaged: restore the backup, or fail over to a replica.';
+    return new Error(advice, { cause: error });
+  }
   const violation = violationOf(error);
   if (!violation?.isDuplicate || !PrimaryKeyError.safeParse(error).success) return error;
   const [table, column] = violation.columns[0]?.split('.') ?? [];

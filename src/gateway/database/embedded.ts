@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import type { PGlite } from '@electric-sql/pglite';
@@ -30,14 +30,51 @@ async function createFolder(folder: string): Promise<void> {
   }
 }
 
-/** Opens the embedded PostgreSQL in a folder. Creates the database if it is missing or incomplete. */
-async function createOrOpen(dataDir: string, stderr: StderrWatch): Promise<PGlite> {
+const RESTORE = 'If files are damaged or missing, restore the backup.';
+const COPY =
+  'With the release that wrote the data, run npm run migrate -- --copy-embedded to copy it to PostgreSQL.';
+
+const OF_SYSTEM = /No space left|Permission denied|Read-only file system/;
+
+/** Returns what an operator can do if PostgreSQL can't start. */
+function toAdvice(reason: string, error: unknown): string {
+  if (reason.includes('initialized by PostgreSQL version')) return ` ${COPY}`;
+  const isOfSystem = codeOf(error) !== '' || OF_SYSTEM.test(reason);
+  return isOfSystem ? '' : ` ${RESTORE}`;
+}
+
+/** Creates the folder of a new database. */
+async function createStoreFolder(store: string, log: Log): Promise<void> {
+  // PGlite ignores the umask: without this mode, every user of the machine could change its files.
+  const create = () => mkdir(store, { recursive: true, mode: 0o700 });
+  await create();
+  try {
+    copyTemplate(store);
+  } catch (error) {
+    // The template only saves time: in an empty folder, PGlite runs initdb.
+    log.warn(
+      { err: error },
+      'The template could not be copied, so creating the store takes longer.',
+    );
+    await rm(store, { recursive: true });
+    await create();
+  }
+}
+
+/**
+ * Opens the embedded PostgreSQL in a folder. Creates the database if it is missing, or if its creation was interrupted.
+ * @throws ConfigError if other files are there, which PGlite would replace with a new database
+ */
+async function createOrOpen(dataDir: string, stderr: StderrWatch, log: Log): Promise<PGlite> {
   const store = storeFolderOf(dataDir);
   const marker = join(dataDir, 'unfinished');
   if (existsSync(marker)) await rm(store, { recursive: true, force: true });
-  if (!existsSync(store)) {
+  const files = existsSync(store) ? await readdir(store) : [];
+  if (files.length === 0) {
     await writeFile(marker, '');
-    copyTemplate(store);
+    await createStoreFolder(store, log);
+  } else if (!files.includes('PG_VERSION')) {
+    throw new ConfigError(`DATA_DIR: ${store} has files, but not PG_VERSION. ${RESTORE}`);
   }
   const pglite = await createPglite({ dataDir: store, onStderr: stderr.onStderr });
   await rm(marker, { force: true });
@@ -55,14 +92,13 @@ export async function openEmbedded(migrations: URL, config: Config, log: Log): P
   });
   const unlock = await lockFolder(dataDir);
   const stderr = watchStderr();
-  const pglite = await createOrOpen(dataDir, stderr).catch((error: Error) => {
+  const pglite = await createOrOpen(dataDir, stderr, log).catch((error: Error) => {
+    if (error instanceof ConfigError) throw error;
     const reason = stderr.reason() ?? error.message;
-    const advice = reason.includes('incompatible')
-      ? ' With the release that wrote the data, run npm run migrate -- --copy-embedded to copy it to PostgreSQL.'
-      : '';
-    throw new ConfigError(`DATA_DIR: the embedded PostgreSQL can't start: ${reason}.${advice}`, {
-      cause: error,
-    });
+    throw new ConfigError(
+      `DATA_DIR: the embedded PostgreSQL can't start: ${reason}.${toAdvice(reason, error)}`,
+      { cause: error },
+    );
   });
   exitOnCrash(pglite, stderr, log);
   if (config.migrate) await migratePglite(migrations, pglite, log);

@@ -1,4 +1,4 @@
-import { cpSync, existsSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
@@ -22,4 +22,8 @@ export function copyTemplate(store: string): void {
   // cpSync takes a fifth of the time of the asynchronous cp. With a filter, Node.js 22 and 24 don't use their native
   // copy, which fails on Windows if a path is not ASCII (nodejs/node#61878).
   cpSync(TEMPLATE, store, { recursive: true, filter: () => true });
+  // The template may be installed read-only.
+  for (const entry of readdirSync(store, { recursive: true, withFileTypes: true })) {
+    chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o700 : 0o600);
+  }
 }
