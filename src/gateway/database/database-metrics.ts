@@ -73,7 +73,7 @@ export function createDatabaseMetrics(
   if (replica) {
     addGauge(
       'database_replica_up',
-      'Whether DATABASE_REPLICA_URL responds; if it does not, the primary serves all reads.',
+      'Whether DATABASE_REPLICA_URL responds and has the migrations of DATABASE_URL; if not, the primary serves all reads.',
       () => !replica.isLost(),
     );
   }

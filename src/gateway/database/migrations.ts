@@ -1,11 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 
-import { toError } from '../contract/gateway-error.ts';
+import { codeOf, toError } from '../contract/gateway-error.ts';
 import type { Log } from '../telemetry/log.ts';
 
 // An arbitrary number, the same in every gateway.
 const LOCK_ID = 7_246_531;
+
+const UNDEFINED_TABLE = '42P01';
 
 /** Runs one statement on a connection, or several if there are no values. Returns the rows of the last statement. */
 export type RunSql = (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
@@ -154,5 +156,36 @@ export async function requireMigrated(folder: URL, runSql: RunSql): Promise<void
   const [next] = await readPending(folder, runSql);
   if (next) {
     throw new MigrationError(`Migration ${next.name} has not been applied: run npm run migrate.`);
+  }
+}
+
+/** When each migration was applied, by name. A replica has the history of its primary, another store has not. */
+export type History = ReadonlyMap<unknown, unknown>;
+
+/** Reads the history in one statement; it is empty in a database without migrations. */
+export async function readHistory(runSql: RunSql): Promise<History> {
+  const rows = await runSql(
+    `SELECT "migration_name", extract(epoch FROM "started_at")::text AS "time" FROM "_prisma_migrations"
+     WHERE "finished_at" IS NOT NULL AND "rolled_back_at" IS NULL`,
+  ).catch((error: unknown) => {
+    if (codeOf(error) === UNDEFINED_TABLE) return [];
+    throw error;
+  });
+  return new Map(rows.map((row) => [row['migration_name'], row['time']]));
+}
+
+/**
+ * Requires the migrations of a primary on its replica, which may have more: those of a later release.
+ * @throws Error if the replica belongs to another store, or has not replayed all of these migrations
+ */
+export async function requireHistory(primary: History, runSql: RunSql): Promise<void> {
+  const own = await readHistory(runSql);
+  for (const [name, time] of primary) {
+    if (own.get(name) === time) continue;
+    throw new Error(
+      own.has(name)
+        ? `it is not a replica of DATABASE_URL, where ${String(name)} was applied at another time`
+        : `it lacks the migration ${String(name)} of DATABASE_URL`,
+    );
   }
 }

@@ -57,7 +57,7 @@ const toParameter = (value: unknown): unknown =>
 
 export const READ = { planning: 'once', writes: false } as const;
 
-interface ServerOptions {
+export interface ServerOptions {
   readonly graceMs?: number;
   /** Called when a connection is lost or can't be opened. */
   readonly onLoss?: () => void;
@@ -65,6 +65,8 @@ interface ServerOptions {
   readonly onPrimary?: (identity: string) => void;
   /** Asks the server about its processes. Without it, a closed connection leaves the pool at once. */
   readonly findRunning?: FindRunning;
+  /** Called with each new connection; rejects if the server must not be used. */
+  readonly check?: (client: ClientBase) => Promise<void>;
 }
 
 /** A PostgreSQL server, or a load balancer in front of several servers, with a connection pool. Connects on demand. */
@@ -76,6 +78,7 @@ export class PostgresServer implements TransactionRunner {
   readonly #silenceMs: number;
   readonly #onLoss: () => void;
   readonly #onPrimary: ServerOptions['onPrimary'];
+  readonly #check: ServerOptions['check'];
   readonly #clientConfig: ClientConfig;
   readonly #abandoned: AbandonedStatements | undefined;
   readonly #pool: ConnectionPool;
@@ -85,7 +88,7 @@ export class PostgresServer implements TransactionRunner {
     url: string,
     config: Config,
     log: Log,
-    { graceMs = GRACE_MS, onLoss = ignore, onPrimary, findRunning }: ServerOptions = {},
+    { graceMs = GRACE_MS, onLoss = ignore, onPrimary, findRunning, check }: ServerOptions = {},
   ) {
     this.name = decodeURIComponent(new URL(url).host);
     this.#config = config;
@@ -93,6 +96,7 @@ export class PostgresServer implements TransactionRunner {
     this.#silenceMs = config.statementTimeoutMs + graceMs;
     this.#onLoss = onLoss;
     this.#onPrimary = onPrimary;
+    this.#check = check;
     this.#clientConfig = {
       connectionString: url,
       application_name: NAME,
@@ -224,6 +228,7 @@ export class PostgresServer implements TransactionRunner {
       limitSilence(client, this.#silenceMs);
     }
     await client.query(sessionSql(this.#config));
+    await this.#check?.(client);
     if (!this.#onPrimary) return;
     connection.identity = await requirePrimary(client, this.name);
     this.#onPrimary(connection.identity);

@@ -6,7 +6,14 @@ import type { Log } from '../telemetry/log.ts';
 import { isUnavailable, toObstacle } from './database-errors.ts';
 import { createDatabase, type Database } from './database.ts';
 import type { Driver, PoolUse, Readiness, Replica } from './driver.ts';
-import { migrate, MigrationError, requireMigrated, type RunSql } from './migrations.ts';
+import {
+  type History,
+  migrate,
+  MigrationError,
+  readHistory,
+  requireMigrated,
+  type RunSql,
+} from './migrations.ts';
 import { createNotifications, type Notifications } from './notifications.ts';
 import { watchOutages } from './outage.ts';
 import { PostgresServer } from './postgres-server.ts';
@@ -41,7 +48,7 @@ function openPrimary(url: string, config: Config, log: Log): Primary {
     // The older connections may lead to a former primary that does not know that it was demoted.
     for (const one of [probe, server]) one.leaveOthers(identity);
   };
-  const probe = createProbe(url, config, log, onPrimary);
+  const probe = createProbe(url, config, log, { onPrimary });
   const readState = async (): Promise<Readiness> => {
     const { isReadOnly, commitsWait } = onlyRow(await ask<State>(probe, server, STATE_SQL));
     // By now, a proxy or DNS may lead to another server.
@@ -135,15 +142,15 @@ async function checkSettings(runSql: RunSql, log: Log): Promise<void> {
  * Opens a connection to the primary, runs `work` on it, and closes it.
  * @throws ConfigError
  */
-async function withConnection(
+async function withConnection<Result>(
   primary: Primary,
-  work: (runSql: RunSql) => Promise<void>,
-): Promise<void> {
+  work: (runSql: RunSql) => Promise<Result>,
+): Promise<Result> {
   const client = await primary.connect().catch((error: unknown) => {
     throw new ConfigError(`DATABASE_URL: ${toObstacle(error)}.`);
   });
   try {
-    await work(async (text, values) => {
+    return await work(async (text, values) => {
       // For several statements, pg returns an array.
       const result = await client.query<Record<string, unknown>>(text, values);
       return [result].flat().at(-1)?.rows ?? [];
@@ -178,12 +185,14 @@ export async function openPostgres(
   log: Log,
 ): Promise<Database> {
   const primary = openPrimary(toServerUrl(url), config, log);
+  let applied: History;
   try {
-    await withConnection(primary, async (runSql) => {
+    applied = await withConnection(primary, async (runSql) => {
       await checkSettings(runSql, log);
       await (config.migrate
         ? migrate(migrations, runSql, log)
         : requireMigrated(migrations, runSql));
+      return readHistory(runSql);
     });
   } catch (error) {
     await primary.disconnect();
@@ -191,7 +200,7 @@ export async function openPostgres(
   }
   const { pgbouncer, poolSize, replicaUrl } = config;
   const driver: Driver = {
-    ...(replicaUrl ? withReplica(primary, openReplica(replicaUrl, config, log)) : primary),
+    ...(replicaUrl ? withReplica(primary, openReplica(replicaUrl, config, log, applied)) : primary),
     // A pooler may run the next statement on another connection, so LISTEN does not work either.
     keepsPlans: !pgbouncer,
     notifications: pgbouncer ? undefined : notify(primary, log),

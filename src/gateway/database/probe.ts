@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { FindRunning, RunningProcess } from './abandoned-statements.ts';
 import { isRefused } from './database-errors.ts';
-import { PostgresServer, READ } from './postgres-server.ts';
+import { PostgresServer, READ, type ServerOptions } from './postgres-server.ts';
 
 const PROBE_TIMEOUT_MS = 2000;
 
@@ -14,7 +14,7 @@ export const createProbe = (
   url: string,
   config: Config,
   log: Log,
-  onPrimary?: (identity: string) => void,
+  options: Pick<ServerOptions, 'onPrimary' | 'check'>,
 ): PostgresServer =>
   new PostgresServer(
     url,
@@ -25,7 +25,7 @@ export const createProbe = (
       statementTimeoutMs: PROBE_TIMEOUT_MS,
     },
     log,
-    { graceMs: 0, ...(onPrimary && { onPrimary }) },
+    { graceMs: 0, ...options },
   );
 
 /**

@@ -1,7 +1,10 @@
+import type { ClientBase } from 'pg';
+
 import type { Config } from '../config/config.ts';
 import { toServerUrl } from '../config/database-url.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Replica } from './driver.ts';
+import { type History, requireHistory } from './migrations.ts';
 import { watchOutages } from './outage.ts';
 import { PostgresServer } from './postgres-server.ts';
 import { ask, createFindRunning, createProbe } from './probe.ts';
@@ -9,11 +12,21 @@ import { ask, createFindRunning, createProbe } from './probe.ts';
 // How often to check that the replica responds, so that reads do not wait for a frozen one until they time out.
 const CHECK_MS = 1000;
 
-/** Opens the replica, whether or not it responds. It is checked every second until it is closed. */
-export function openReplica(url: string, config: Config, log: Log): Replica {
+/**
+ * Opens the replica of a primary with these migrations, whether or not it responds. It is checked every second until it
+ * is closed.
+ */
+export function openReplica(url: string, config: Config, log: Log, migrations: History): Replica {
   const serverUrl = toServerUrl(url);
-  const probe = createProbe(serverUrl, config, log);
+  // Each new connection is checked, because it may lead to another server.
+  const check = (client: ClientBase): Promise<void> =>
+    requireHistory(
+      migrations,
+      async (text) => (await client.query<Record<string, unknown>>(text)).rows,
+    );
+  const probe = createProbe(serverUrl, config, log, { check });
   const server = new PostgresServer(serverUrl, config, log, {
+    check,
     onLoss: () => void outages.check(),
     findRunning: createFindRunning(probe),
   });

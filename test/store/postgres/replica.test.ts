@@ -33,7 +33,8 @@ const PLAY_REPLICA = `
   create table replica.gate as select 1 as open;
   create view replica.pets as
     select ${COLUMNS.join()} from public.pets, replica.gate;
-  create view replica.changes as select * from public.changes where false`;
+  create view replica.changes as select * from public.changes where false;
+  create table replica._prisma_migrations as table public._prisma_migrations`;
 const SEARCH_PATH = 'options=-csearch_path%3Dreplica,pg_catalog,public';
 
 let database: Awaited<ReturnType<typeof copyOnPostgres>>;
@@ -195,12 +196,68 @@ describe('a replica that does not respond', () => {
   });
 });
 
-it('a replica without the tables of the store fails reads, so that a wrong address is noticed', async () => {
-  await runSql(database.url, 'alter view replica.pets rename column name to other');
-  expect((await send(gateway, PET())).code).toBe('INTERNAL_SERVER_ERROR');
-  expect(gateway.messages).toHaveLength(0);
-  expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
-  await runSql(database.url, 'alter view replica.pets rename column other to name');
+const restoreMigrations = () =>
+  runSql(
+    database.url,
+    `truncate replica._prisma_migrations;
+     insert into replica._prisma_migrations table public._prisma_migrations`,
+  );
+
+describe('a replica with other migrations', () => {
+  const LAST = `migration_name = (select max(migration_name) from public._prisma_migrations)`;
+  afterEach(restoreMigrations);
+
+  it.each([
+    [
+      'lacks the last one',
+      `delete from replica._prisma_migrations where ${LAST}`,
+      /: it lacks the migration \d+_\w+ of DATABASE_URL\.$/,
+    ],
+    [
+      'has not finished the last one',
+      `update replica._prisma_migrations set finished_at = null where ${LAST}`,
+      /: it lacks the migration \d+_\w+ of DATABASE_URL\.$/,
+    ],
+    [
+      'belongs to another store',
+      `update replica._prisma_migrations set started_at = started_at - interval '1 ms'`,
+      /: it is not a replica of DATABASE_URL, where \d+_\w+ was applied at another time\.$/,
+    ],
+  ])(
+    'is not used while it %s, which is logged once and measured',
+    async (_what, change, reason) => {
+      await runSql(database.url, change);
+      balancer.cutAll();
+      await expectLogged(gateway, reason);
+      expect(await nameOf()).toBe('Cleo');
+      expect(await nameByRest()).toBe('Cleo');
+      expect(await replicaUp()).toBe(0);
+      await restoreMigrations();
+      await expectLogged(gateway, /^The replica 127\.0\.0\.1:\d+ responds again/);
+      expect(await nameOf()).toBe(REPLICA);
+      expect(await replicaUp()).toBe(1);
+      expect(gateway.messages).toHaveLength(2);
+    },
+  );
+
+  it('is used if the others are those of a later release', async () => {
+    await runSql(
+      database.url,
+      `insert into replica._prisma_migrations
+       select 'x', checksum, finished_at, '20991231000000_later', logs, rolled_back_at, now(), 1
+       from public._prisma_migrations limit 1`,
+    );
+    balancer.cutAll();
+    await expect.poll(nameOf).toBe(REPLICA);
+  });
+
+  it('does not serve the first reads, before it was checked', async () => {
+    const empty = Object.assign(new URL(database.url), { pathname: '/postgres' }).href;
+    const other = await startOn({ DATABASE_REPLICA_URL: empty });
+    expect((await send(other, PET())).data.pet.name).toBe('Cleo');
+    await expectLogged(other, /^Lost the replica .+: it lacks the migration \d+_pet_store of/);
+    await other.close();
+  });
 });
 
 describe('a gateway whose primary does not respond', () => {
