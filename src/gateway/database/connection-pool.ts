@@ -1,12 +1,17 @@
+import { randomBytes } from 'node:crypto';
 import { Socket } from 'node:net';
 
 import pLimit from 'p-limit';
 import { Client, type ClientBase, type ClientConfig, Pool, type PoolClient } from 'pg';
 
 import type { Config } from '../config/config.ts';
+import { NAME } from '../config/version.ts';
+import { codeOf } from '../contract/gateway-error.ts';
+import type { Log } from '../telemetry/log.ts';
 import { addWait } from '../telemetry/request-log.ts';
 import type { AbandonedStatements } from './abandoned-statements.ts';
 import {
+  isNameLost,
   isPoolTimeout,
   isRefused,
   keepsConnection,
@@ -15,6 +20,13 @@ import {
 } from './database-errors.ts';
 import type { PoolUse } from './driver.ts';
 import { onlyRow } from './session.ts';
+
+export const toClientConfig = (url: string, { connectTimeoutMs }: Config): ClientConfig => ({
+  connectionString: url,
+  application_name: NAME,
+  connectionTimeoutMillis: connectTimeoutMs,
+  keepAlive: true,
+});
 
 // A prepared statement takes 50 to 100 KiB in its connection's server process, and a long statement up to 150 times its
 // length. pg does not deallocate any while the connection is open.
@@ -51,6 +63,8 @@ export async function requirePrimary(client: ClientBase, address: string): Promi
 export class PooledConnection {
   /** Identifies the server; undefined until the session is set up, and for replicas. */
   identity: string | undefined;
+  // If a pooler mixes up connections, no statement is run in place of another one.
+  readonly #prefix = randomBytes(8).toString('hex');
   /** The names of the prepared statements, by SQL text. */
   readonly #names = new Map<string, string>();
   #prepared = 0;
@@ -61,7 +75,7 @@ export class PooledConnection {
     const known = this.#names.get(text);
     if (known !== undefined) return known;
     this.#prepared += 1;
-    const name = `s${this.#prepared}`;
+    const name = `${this.#prefix}_${this.#prepared}`;
     this.#names.set(text, name);
     this.#length += text.length;
     return name;
@@ -76,6 +90,18 @@ export class PooledConnection {
   get isFull(): boolean {
     return this.#prepared >= MAX_PREPARED || this.#length >= MAX_PREPARED_LENGTH;
   }
+}
+
+/** Returns a function that warns, once, if an error shows that sessions lose their prepared statements. */
+export function createPoolerWarning(server: string, log: Log): (error: unknown) => void {
+  let isWarned = false;
+  return (error) => {
+    if (isWarned || !isNameLost(error)) return;
+    isWarned = true;
+    log.warn(
+      `${server} loses prepared statements (SQLSTATE ${codeOf(error)}). If it is a pooler in transaction mode, set PGBOUNCER=true.`,
+    );
+  };
 }
 
 // Writes wait for each other's locks. Without a part of the pool for reads, reads would wait for the locks, too.

@@ -101,12 +101,15 @@ const Replanned = z.object({
   routine: z.literal('RevalidateCachedQuery'),
 });
 
+/** Whether a session lacks a prepared statement of its connection, or has one that the connection does not know. */
+export const isNameLost = (error: unknown): boolean => /^(26000|42P05)$/.test(codeOf(error));
+
 /**
  * Whether a prepared statement can no longer run: a table that it reads was changed, or it was deallocated. Nothing was
  * executed.
  */
 export const isPlanLost = (error: unknown): boolean =>
-  codeOf(error) === '26000' || Replanned.safeParse(error).success;
+  isNameLost(error) || Replanned.safeParse(error).success;
 
 /** Whether PostgreSQL rolled back because of another transaction or a lost plan. The work can be retried. */
 export const isConflict = (error: unknown): boolean =>

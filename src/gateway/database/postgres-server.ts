@@ -9,7 +9,6 @@ import {
 } from 'pg';
 
 import type { Config } from '../config/config.ts';
-import { NAME } from '../config/version.ts';
 import { TYPE_PARSERS } from '../kinds/kinds.ts';
 import type { Log } from '../telemetry/log.ts';
 import { watchStatement } from '../telemetry/request-log.ts';
@@ -17,9 +16,11 @@ import { type FindRunning, AbandonedStatements } from './abandoned-statements.ts
 import {
   ABORTED,
   ConnectionPool,
+  createPoolerWarning,
   limitSilence,
   PooledConnection,
   requirePrimary,
+  toClientConfig,
 } from './connection-pool.ts';
 import {
   isConnectionLost,
@@ -79,6 +80,7 @@ export class PostgresServer implements TransactionRunner {
   readonly #onLoss: () => void;
   readonly #onPrimary: ServerOptions['onPrimary'];
   readonly #check: ServerOptions['check'];
+  readonly #warnOfPooler: (error: unknown) => void;
   readonly #clientConfig: ClientConfig;
   readonly #abandoned: AbandonedStatements | undefined;
   readonly #pool: ConnectionPool;
@@ -97,12 +99,8 @@ export class PostgresServer implements TransactionRunner {
     this.#onLoss = onLoss;
     this.#onPrimary = onPrimary;
     this.#check = check;
-    this.#clientConfig = {
-      connectionString: url,
-      application_name: NAME,
-      connectionTimeoutMillis: config.connectTimeoutMs,
-      keepAlive: true,
-    };
+    this.#warnOfPooler = createPoolerWarning(this.name, log);
+    this.#clientConfig = toClientConfig(url, config);
     // Behind a pooler, the server processes are not known.
     const canAsk = findRunning && !config.pgbouncer;
     this.#abandoned = canAsk ? new AbandonedStatements(findRunning, this.name, log) : undefined;
@@ -257,6 +255,7 @@ export class PostgresServer implements TransactionRunner {
       new Promise<Row[]>((resolve, reject) => {
         client.query<Row & object>(query, (error: Error | null, result) => {
           if (!error) return resolve(result.rows);
+          this.#warnOfPooler(error);
           if (!isPlanLost(error)) return reject(error);
           // A migration has probably changed a table, for all connections.
           for (const connection of this.#connections.values()) connection.forgetPlans();

@@ -19,6 +19,7 @@ import { watchOutages } from './outage.ts';
 import { PostgresServer } from './postgres-server.ts';
 import { ask, createFindRunning, createProbe } from './probe.ts';
 import { openReplica } from './replica.ts';
+import { requireOwnProcess } from './require-own-process.ts';
 import { onlyRow } from './session.ts';
 
 // PostgreSQL copies JSON while building it: a server process needs ten times the JSON's size, so up to 40 MB.
@@ -113,9 +114,12 @@ const withReplica = (primary: Primary, replica: Replica) => ({
  * @throws ConfigError if the database can't store every Unicode character, or has no schema for the tables
  */
 async function checkSettings(runSql: RunSql, log: Log): Promise<void> {
+  // In a transaction, which a pooler in statement mode rejects.
+  await runSql('BEGIN');
   const [settings] = await runSql(`SELECT current_setting('server_encoding') AS encoding,
     current_setting('synchronous_commit') AS commit, current_setting('statement_timeout') AS timeout,
     current_schema() AS schema, current_setting('search_path') AS path`);
+  await runSql('COMMIT');
   if (settings?.['encoding'] !== 'UTF8') {
     const encoding = String(settings?.['encoding']);
     throw new ConfigError(`DATABASE_URL: the database's encoding is ${encoding}, not UTF8.`);
@@ -138,6 +142,10 @@ async function checkSettings(runSql: RunSql, log: Log): Promise<void> {
   }
 }
 
+function toConfigError(error: unknown): never {
+  throw new ConfigError(`DATABASE_URL: ${toObstacle(error)}.`);
+}
+
 /**
  * Opens a connection to the primary, runs `work` on it, and closes it.
  * @throws ConfigError
@@ -146,9 +154,7 @@ async function withConnection<Result>(
   primary: Primary,
   work: (runSql: RunSql) => Promise<Result>,
 ): Promise<Result> {
-  const client = await primary.connect().catch((error: unknown) => {
-    throw new ConfigError(`DATABASE_URL: ${toObstacle(error)}.`);
-  });
+  const client = await primary.connect().catch(toConfigError);
   try {
     return await work(async (text, values) => {
       // For several statements, pg returns an array.
@@ -184,7 +190,9 @@ export async function openPostgres(
   config: Config,
   log: Log,
 ): Promise<Database> {
-  const primary = openPrimary(toServerUrl(url), config, log);
+  const serverUrl = toServerUrl(url);
+  if (!config.pgbouncer) await requireOwnProcess(serverUrl, config).catch(toConfigError);
+  const primary = openPrimary(serverUrl, config, log);
   let applied: History;
   try {
     applied = await withConnection(primary, async (runSql) => {

@@ -7,7 +7,7 @@ import { Client } from 'pg';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
-import { readConfig } from '../../../src/gateway/config/config.ts';
+import { ConfigError, readConfig } from '../../../src/gateway/config/config.ts';
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
 import { createLog } from '../../../src/gateway/telemetry/log.ts';
 import { MIGRATIONS } from '../../../src/store/migrations.ts';
@@ -24,17 +24,23 @@ import {
   migratePostgres,
   runSql,
 } from '../../support/postgres.ts';
+import { startTcpProxy } from '../../support/proxies.ts';
 
 const PROGRAM = 'pgbouncer';
 const hasPgbouncer = spawnSync(PROGRAM, ['--version']).status === 0;
 // Fewer than the connections of the gateways, which therefore share them.
 const SERVER_CONNECTIONS = 2;
 
-/** Starts PgBouncer in transaction mode in front of PostgreSQL, and returns its port. */
-async function startPgbouncer(server: string, folder: string): Promise<[Daemon, number]> {
+/** Starts PgBouncer in front of PostgreSQL, and returns its port. */
+async function startPgbouncer(
+  server: string,
+  folder: string,
+  mode = 'transaction',
+  connections = SERVER_CONNECTIONS,
+): Promise<[Daemon, number]> {
   const { hostname, port, username, password } = new URL(server);
   const ownPort = await freePort();
-  const file = join(folder, 'pgbouncer.ini');
+  const file = join(folder, `${ownPort}.ini`);
   await writeFile(
     file,
     `[databases]
@@ -45,8 +51,8 @@ listen_port = ${ownPort}
 unix_socket_dir =
 auth_type = any
 admin_users = anybody
-pool_mode = transaction
-default_pool_size = ${SERVER_CONNECTIONS}
+pool_mode = ${mode}
+default_pool_size = ${connections}
 max_client_conn = 200
 `,
   );
@@ -74,9 +80,9 @@ describe.skipIf(!hasPgbouncer)(
     let folder: string;
     let pooler: Daemon;
     let port: number;
-    /** Returns the URL of the same database through the pooler. */
-    const through = (url: string): string =>
-      `postgresql://anybody@127.0.0.1:${port}${new URL(url).pathname}`;
+    /** Returns the URL of the same database through the pooler, or another one. */
+    const through = (url: string, to = port): string =>
+      `postgresql://anybody@127.0.0.1:${to}${new URL(url).pathname}`;
     let database: Awaited<ReturnType<typeof copyOnPostgres>>;
     /** Starts a gateway on a database through the pooler. */
     const open = ({ url }: { url: string } = database, variables = {}): Promise<Gateway> =>
@@ -239,6 +245,66 @@ describe.skipIf(!hasPgbouncer)(
       await atOnce(40, (gateway) => gateway.db.write(sql`select 1`));
       const rows = await runSql(through(database.url), `show ${setting}`);
       expect(rows).toEqual(await runSql(database.url, `show ${setting}`));
+    });
+
+    it.each([
+      ['transaction', 1],
+      ['transaction', 8],
+      ['statement', 2],
+    ])(
+      'keeps a gateway without PGBOUNCER=true from starting: %s mode, %i connections',
+      async (mode, connections) => {
+        const [other, to] = await startPgbouncer(database.url, folder, mode, connections);
+        const opened = migratePostgres(through(database.url, to), readConfig({}));
+        await expect(opened).rejects.toThrow(ConfigError);
+        await expect(opened).rejects.toThrow(/^DATABASE_URL: .+: set PGBOUNCER=true\.$/);
+        // The pooler's connections have none of the gateway's settings.
+        const settings = await runSql(through(database.url, to), 'show statement_timeout');
+        expect(settings).toEqual([{ statement_timeout: '0' }]);
+        other.process.kill();
+        await other.ended;
+      },
+    );
+
+    it('serves a gateway without PGBOUNCER=true in session mode', async () => {
+      const [other, to] = await startPgbouncer(database.url, folder, 'session', 20);
+      await expect(
+        migratePostgres(through(database.url, to), readConfig({})),
+      ).resolves.toBeUndefined();
+      other.process.kill();
+      await other.ended;
+    });
+
+    it('keeps a gateway from starting in statement mode, with a message that says so', async () => {
+      const [other, to] = await startPgbouncer(database.url, folder, 'statement');
+      await expect(
+        migratePostgres(through(database.url, to), readConfig(ENVIRONMENT)),
+      ).rejects.toThrow(/^DATABASE_URL: .*statement pooling mode/);
+      other.process.kill();
+      await other.ended;
+    });
+
+    it('behind which a gateway gets while it runs, is named in its log with the setting', async () => {
+      // Its connections keep the settings of the gateway's sessions.
+      const [other, to] = await startPgbouncer(database.url, folder);
+      const proxy = await startTcpProxy([database.url]);
+      const url = Object.assign(new URL(database.url), { port: new URL(proxy.url).port }).href;
+      const gateway = await startGateway({}, (config, log) =>
+        openPostgres(MIGRATIONS, url, config, log),
+      );
+      proxy.targets = [through(database.url, to)];
+      proxy.cutAll();
+      await Promise.all(
+        Array.from({ length: 40 }, (_, index) =>
+          gateway.data(`{ pets(first: ${index % 5}) { totalCount nodes { name } } }`),
+        ),
+      );
+      const warning = expect.stringContaining('set PGBOUNCER=true');
+      expect(gateway.loggedWarnings).toContainEqual(warning);
+      await gateway.close();
+      await proxy.close();
+      other.process.kill();
+      await other.ended;
     });
 
     it('makes the gateway log a warning for a database without statement_timeout', async () => {
