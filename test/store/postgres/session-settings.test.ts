@@ -1,8 +1,8 @@
 import sql from 'sql-template-tag';
 import { expect, it } from 'vitest';
 
-import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { MIGRATIONS } from '../../../src/store/migrations.ts';
+import { openStore } from '../../../src/gateway/server/serve.ts';
+import { petStore } from '../../../src/store/index.ts';
 import { copyOnPostgres, openCopyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, type OpenDatabase, startGateway } from '../../support/gateway.ts';
 import { post } from '../../support/post.ts';
@@ -41,7 +41,8 @@ async function createHostile(): Promise<OpenDatabase> {
       .join(';'),
   );
   return async (config, log) => {
-    const db = await openPostgres(MIGRATIONS, url, config, log);
+    const settings = { ...config, databaseUrl: url, sampleStore: false };
+    const db = await openStore(petStore, settings, log);
     const close = async (): Promise<void> => {
       await db.close();
       await drop();
