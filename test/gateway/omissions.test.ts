@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -192,8 +192,8 @@ it('an error that a mutation does not list is logged, and names the mutation', a
   await gateway.close();
 });
 
-/** Returns what `prisma generate` prints for these models. */
-function generate(models: string): string {
+/** Returns what `prisma generate` prints for these models, and the tables that it writes. */
+function generate(models: string): { stderr: string; tables: string } {
   const folder = mkdtempSync(join(tmpdir(), 'model-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const schema = join(folder, 'schema.prisma');
@@ -208,8 +208,36 @@ function generate(models: string): string {
     }
     ${models}`,
   );
-  return spawnSync('npx', ['prisma', 'generate', '--schema', schema], { encoding: 'utf8' }).stderr;
+  const { stderr } = spawnSync('npx', ['prisma', 'generate', '--schema', schema], {
+    encoding: 'utf8',
+  });
+  const file = join(folder, 'tables.ts');
+  return { stderr, tables: existsSync(file) ? readFileSync(file, 'utf8') : '' };
 }
+
+it("a relation without onDelete has Prisma's default for it", () => {
+  const { tables } = generate(`
+    model Parent {
+      id BigInt @id
+      required Required[]
+      optional Optional[]
+    }
+    model Required {
+      id BigInt @id
+      parentId BigInt
+      parent Parent @relation(fields: [parentId], references: [id])
+    }
+    model Optional {
+      id BigInt @id
+      parentId BigInt?
+      parent Parent? @relation(fields: [parentId], references: [id])
+    }`);
+  expect(tables.replaceAll(/\s+/g, ' ')).toContain('"usedBy": [ "Required" ]');
+  expect(tables.match(/"onDelete": "[^"]+"/g)).toEqual([
+    '"onDelete": "RESTRICT"',
+    '"onDelete": "SET NULL"',
+  ]);
+});
 
 it('`prisma generate` names each column that the gateway does not support', () => {
   const unsupported = [
@@ -233,7 +261,7 @@ it('`prisma generate` names each column that the gateway does not support', () =
     'DateTime? @db.Date',
     'DateTime @default(now()) @db.Timestamptz(3)',
   ].map((type, index) => `right${index} ${type}`);
-  const stderr = generate(`model Thing {
+  const { stderr } = generate(`model Thing {
     id Int @id
     ${[...unsupported, ...supported].join('\n')}
   }`);
@@ -265,7 +293,7 @@ it.each<[string, string, string]>([
 ])(
   '`prisma generate` names a many-to-many relation without a model: of %s',
   (_which, models, sentence) => {
-    expect(generate(models)).toContain(
+    expect(generate(models).stderr).toContain(
       `The gateway does not support many-to-many relations without a model: ${sentence}`,
     );
   },

@@ -57,8 +57,8 @@ export const isRolledBack = (error: unknown): boolean =>
   !isFatal(error) &&
   !UNCERTAIN_SQLSTATE.test(codeOf(error));
 
-/** Whether the error of a DELETE means that other rows refer to the row. */
-export const isStillReferenced = (error: unknown): boolean => codeOf(error) === '23503';
+/** Whether the error of a DELETE means that other rows refer to the row. PostgreSQL 18 has a code for RESTRICT. */
+export const isStillReferenced = (error: unknown): boolean => /^23(503|001)$/.test(codeOf(error));
 
 /** Whether a row already exists, perhaps just inserted by another transaction. */
 export const isDuplicate = (error: unknown): boolean => codeOf(error) === '23505';

@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { z } from 'zod';
 
 import type { Config } from '../config/config.ts';
-import { toClientConfig } from './pooled-connection.ts';
+import { toClientConfig } from './connection-pool.ts';
 import { onlyRow } from './session.ts';
 
 const ROUNDS = 5;

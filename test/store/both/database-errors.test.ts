@@ -106,14 +106,17 @@ describeOnGateways(() => {
       },
     );
 
-    it('causes PET_IN_USE when a pet is deleted, even if the model does not contain the table that refers to the pet', async () => {
-      const free = await makePet(gateway);
-      await run('create table owners (pet_id bigint references pets)');
-      await run(`insert into owners values (${free})`);
-      const code = codeOf(await mutate(`deletePet(id: "${free}")`));
-      await run('drop table owners');
-      expect(code).toBe('PET_IN_USE');
-    });
+    it.each(['no action', 'restrict'])(
+      'causes PET_IN_USE when a pet is deleted, even if the model does not contain the table that refers to the pet: on delete %s',
+      async (action) => {
+        const free = await makePet(gateway);
+        await run(`create table owners (pet_id bigint references pets on delete ${action})`);
+        await run(`insert into owners values (${free})`);
+        const code = codeOf(await mutate(`deletePet(id: "${free}")`));
+        await run('drop table owners');
+        expect(code).toBe('PET_IN_USE');
+      },
+    );
   });
 
   describe('a write whose COMMIT fails', () => {
