@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import type { Member } from '../support/patroni-member.ts';
 import type { Cluster } from '../support/patroni.ts';
-import { holdLock, type PostgresServer, runSql } from '../support/postgres.ts';
+import { holdLock, type PostgresServer, runSql, setStandbys } from '../support/postgres.ts';
 import { isAlive } from '../support/program.ts';
 import type { GatewayProcess } from './gateway-process.ts';
 import { pick, whole } from './random.ts';
@@ -74,6 +74,10 @@ export const postgresFaults = (server: PostgresServer, databaseUrl: string): Fau
   'PostgreSQL ends its sessions': () => {
     const ending = setInterval(() => void runSql(server.url, ALL_SESSIONS).catch(nothing), 200);
     return () => clearInterval(ending);
+  },
+  'commits wait': async () => {
+    await setStandbys(server.url, 'nosuch');
+    return () => setStandbys(server.url, '');
   },
   'rows locked': () => holdLock(databaseUrl, 'select from inventory_items for update'),
 });

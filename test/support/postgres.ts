@@ -163,6 +163,12 @@ export async function runSql(url: string, sql: string): Promise<Record<string, u
   }
 }
 
+/** Makes commits on a server wait for the replicas with these names; if empty, for none. */
+export async function setStandbys(url: string, names: string): Promise<void> {
+  await runSql(url, `alter system set synchronous_standby_names = '${names}'`);
+  await runSql(url, 'select pg_reload_conf()');
+}
+
 /** Returns how many statements of a database wait for a lock. */
 export async function countLockWaits(url: string): Promise<number> {
   const waiting = await runSql(

@@ -12,6 +12,7 @@ import {
   holdLock,
   type OwnServer,
   runSql,
+  setStandbys,
   startPostgres,
 } from '../../support/postgres.ts';
 import { ordersOf, startReaders, startWriters } from '../../support/replicated-gateway.ts';
@@ -47,11 +48,6 @@ const start = () => {
   );
 };
 
-async function setStandbys(names: string): Promise<void> {
-  await runSql(url, `alter system set synchronous_standby_names = '${names}'`);
-  await runSql(url, 'select pg_reload_conf()');
-}
-
 const countWaitingCommits = async (): Promise<number> =>
   (await runSql(url, `select from pg_stat_activity where wait_event = 'SyncRep'`)).length;
 
@@ -83,7 +79,7 @@ describe('a gateway on a database whose commits wait for a synchronous replica',
     const placed = () => new Set(writers.flatMap(({ ids }) => ids));
     await more();
 
-    await setStandbys('nosuch');
+    await setStandbys(url, 'nosuch');
     await expect.poll(readiness).toEqual(NOT_WRITABLE);
     await expect.poll(countWaitingCommits).toBe(MAX_WRITES);
     const { size } = placed();
@@ -99,7 +95,7 @@ describe('a gateway on a database whose commits wait for a synchronous replica',
     const lost = expect.stringMatching(/keep 4 connections .* wait for SyncRep /) as unknown;
     expect(warnings).toEqual([lost]);
 
-    await setStandbys('');
+    await setStandbys(url, '');
     await expect.poll(readiness).toEqual(WRITABLE);
     await more();
     await Promise.all([readers, ...writers].map((one) => one.stop()));
