@@ -88,7 +88,7 @@ describe('a message to /mcp', () => {
       413,
     ],
     ['has another version of the protocol', LIST, { 'mcp-protocol-version': '1999-01-01' }, 400],
-    ['accepts no events', LIST, { accept: 'application/json' }, 406],
+    ['accepts neither JSON nor events', LIST, { accept: 'text/html, application/json;q=0' }, 406],
     ['is not called JSON', LIST, { 'content-type': 'text/plain' }, 415],
     ['is encoded', LIST, { 'content-encoding': 'gzip' }, 415],
     ['comes from a page on another site', LIST, { origin: 'https://other.example' }, 403],
@@ -163,7 +163,47 @@ describe('a message to /mcp', () => {
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
   });
 
-  it('that subscribes is rejected at once, because the tools never change', async () => {
+  const MODERN = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' };
+  it.each([
+    ['*/*', 'application/json'],
+    ['application/*', 'application/json'],
+    ['application/json', 'application/json'],
+    ['Application/JSON, Text/Event-Stream', 'application/json'],
+    ['application/json, text/event-stream', 'application/json'],
+    ['text/event-stream, */*;q=0.1', 'application/json'],
+    ['', 'application/json'],
+    ['text/event-stream', 'text/event-stream'],
+    ['TEXT/*', 'text/event-stream'],
+    ['text/event-stream, application/json;q=0', 'text/event-stream'],
+  ])(
+    'that accepts %j is answered with %s, in each version of the protocol',
+    async (accept, type) => {
+      for (const headers of [{}, MODERN]) {
+        const params = headers === MODERN ? { _meta: DISCOVER } : {};
+        const message = { jsonrpc: '2.0', id: 1, method: 'tools/list', params };
+        const response = await postMessage(gateway, message, { ...headers, accept });
+        expect(response.status).toBe(200);
+        expect(response.headers.get('content-type')).toContain(type);
+        const text = await response.text();
+        expect(JSON.parse(text.replace(/^event: message\ndata: /, '')).result.tools).toHaveLength(
+          Object.keys(DOCUMENTS).length,
+        );
+      }
+    },
+  );
+
+  it.each([
+    ['params', 'ping', null],
+    ['params', 'tools/list', null],
+    ['the cursor', 'tools/list', { cursor: null }],
+    ['_meta', 'tools/list', { _meta: null }],
+    ['arguments', 'tools/call', { name: 'list', arguments: null }],
+  ])('is the same with null for %s of %s as without', async (_name, method, params) => {
+    const message = { jsonrpc: '2.0', id: 1, method, params };
+    expect(await (await postMessage(gateway, message)).json()).toHaveProperty('result');
+  });
+
+  it('that subscribes is acknowledged and ended at once, because the tools never change', async () => {
     const response = await postMessage(
       gateway,
       {
@@ -172,9 +212,28 @@ describe('a message to /mcp', () => {
         method: 'subscriptions/listen',
         params: { notifications: { toolsListChanged: true }, _meta: DISCOVER },
       },
-      { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' },
+      { ...MODERN, 'mcp-method': 'subscriptions/listen' },
     );
-    expect(await response.json()).toMatchObject({ error: { code: -32603 } });
+    const events = (await response.text()).split('\n\n').filter(Boolean);
+    expect(events.map((event) => JSON.parse(event.replace(/^event: message\ndata: /, '')))).toEqual(
+      [
+        expect.objectContaining({
+          method: 'notifications/subscriptions/acknowledged',
+          params: expect.objectContaining({ notifications: {} }),
+        }),
+        expect.objectContaining({
+          id: 1,
+          result: expect.objectContaining({ resultType: 'complete' }),
+        }),
+      ],
+    );
+  });
+
+  it('that lists the tools may keep the answer for some minutes', async () => {
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: DISCOVER } };
+    expect(await (await postMessage(gateway, message, MODERN)).json()).toMatchObject({
+      result: { ttlMs: 300_000, cacheScope: 'private' },
+    });
   });
 });
 
@@ -247,13 +306,16 @@ describe('a gateway with tokens', () => {
     expect(response.status).toBe(401);
     const url = `${SITE}/shop${METADATA}`;
     expect(response.headers.get('www-authenticate')).toContain(`resource_metadata="${url}"`);
-    expect(await (await fetch(guarded.url + METADATA)).json()).toEqual({
-      resource: RESOURCE,
-      resource_name: 'Pet store',
-      authorization_servers: [AUTH_BY_SECRET.AUTH_ISSUER],
-      scopes_supported: ['read'],
-      bearer_methods_supported: ['header'],
-    });
+    // Clients that don't read the header know only the second path.
+    for (const path of [METADATA, `${METADATA}/mcp`]) {
+      expect(await (await fetch(guarded.url + path)).json()).toEqual({
+        resource: RESOURCE,
+        resource_name: 'Pet store',
+        authorization_servers: [AUTH_BY_SECRET.AUTH_ISSUER],
+        scopes_supported: ['read'],
+        bearer_methods_supported: ['header'],
+      });
+    }
   });
 
   it('refuses a token for another audience', async () => {

@@ -3,11 +3,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 import {
   type CallToolResult,
   createMcpHandler,
+  isLegacyRequest,
   McpServer,
   ProtocolError,
   ProtocolErrorCode,
   SUPPORTED_PROTOCOL_VERSIONS,
   UnsupportedProtocolVersionError,
+  WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 import type { ExecutionResult } from 'graphql';
@@ -15,10 +17,12 @@ import type { ExecutionResult } from 'graphql';
 import { hasScope, requireScope } from '../auth/caller.ts';
 import { GatewayError, InvalidInput, toError, Unauthenticated } from '../contract/gateway-error.ts';
 import { toClientResult, toExecutionError } from '../graphql/client-errors.ts';
+import { EVENT_STREAM } from '../graphql/event-stream.ts';
 import { parseJsonBodies, requirePlainBody } from '../graphql/json-body.ts';
+import { JSON_TYPE, preferredType } from '../graphql/media-types.ts';
 import { type EndpointOptions, isStream } from '../graphql/yoga.ts';
 import { isFromAllowedOrigin } from '../http/request.ts';
-import { requireShort } from './message.ts';
+import { type Message, requireShort, withoutNulls } from './message.ts';
 import { describeResource } from './protected-resource.ts';
 import { toToolResult } from './tool-result.ts';
 import type { Tool, Tools } from './tools.ts';
@@ -35,6 +39,9 @@ const VERSION = '1';
 
 // The first version without a handshake, which the list of the library lacks.
 const NEWEST = '2026-07-28';
+
+// The tools are the same until the gateway is started again.
+const CACHE = { ttlMs: 300_000, cacheScope: 'private' } as const;
 
 interface McpOptions extends EndpointOptions {
   /** The store's display name. */
@@ -94,7 +101,11 @@ function createServer(
 ): McpServer {
   const mcp = new McpServer(
     { name: 'gateway', title, version: VERSION },
-    { capabilities: { tools: { listChanged: false } }, instructions: INSTRUCTIONS },
+    {
+      capabilities: { tools: { listChanged: false } },
+      instructions: INSTRUCTIONS,
+      cacheHints: { 'tools/list': CACHE, 'server/discover': CACHE },
+    },
   );
   // Not `registerTool`, with which the SDK would validate arguments and results, with messages of its own.
   const { server } = mcp;
@@ -111,13 +122,59 @@ function createServer(
   return mcp;
 }
 
-/** Returns the headers of a request that the protocol reads. */
-const toHeaders = ({ headers }: FastifyRequest): [string, string][] =>
-  Object.entries(headers).flatMap(([name, value]): [string, string][] =>
-    /^(?:accept|content-type|mcp-.+)$/.test(name) && typeof value === 'string'
-      ? [[name, value]]
-      : [],
-  );
+/** Returns a request as the protocol's library reads it. It looks for both types in Accept, and knows no other spelling. */
+const toRequest = ({ headers }: FastifyRequest): Request =>
+  new Request('http://gateway/mcp', {
+    method: 'POST',
+    headers: [
+      ['accept', `${JSON_TYPE}, ${EVENT_STREAM}`],
+      ...Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+        /^(?:content-type|mcp-.+)$/.test(name) && typeof value === 'string' ? [[name, value]] : [],
+      ),
+    ],
+  });
+
+/** How a message is answered. */
+interface Exchange {
+  readonly create: () => McpServer;
+  /** Whether the client accepts only an event stream. A response is complete, so JSON says the same in fewer bytes. */
+  readonly streams: boolean;
+  readonly onerror: (error: Error) => void;
+}
+
+/** Answers a message of a version before 2026-07-28, as createMcpHandler does, which can't answer it in JSON. */
+async function answerLegacy(
+  request: Request,
+  parsedBody: Message,
+  { create, streams, onerror }: Exchange,
+): Promise<Response> {
+  const transport = new WebStandardStreamableHTTPServerTransport({
+    enableJsonResponse: !streams,
+    keepAliveMs: 0,
+  });
+  // It is no EventTarget.
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener
+  transport.onerror = onerror;
+  await create().connect(transport);
+  return transport.handleRequest(request, { parsedBody });
+}
+
+async function answer(
+  request: Request,
+  parsedBody: Message,
+  exchange: Exchange,
+): Promise<Response> {
+  if (await isLegacyRequest(request, parsedBody))
+    return answerLegacy(request, parsedBody, exchange);
+  const { create, streams, onerror } = exchange;
+  const { fetch } = createMcpHandler(create, {
+    legacy: 'reject',
+    keepAliveMs: 0,
+    responseMode: streams ? 'sse' : 'auto',
+    onerror,
+  });
+  return fetch(request, { parsedBody });
+}
 
 /**
  * Returns the protocol's error for a version that is later than all that the SDK knows; undefined for any other. The SDK
@@ -179,28 +236,26 @@ export const createMcp =
         if (isAnonymous && own !== 'all' && own.size === 0) throw new Unauthenticated();
       },
       handler: async (request, reply) => {
-        const { body, id } = request;
+        const { body, headers, id } = request;
         if (typeof body !== 'object' || body === null || Array.isArray(body)) {
           throw new GatewayError('BAD_REQUEST', 'The body must be one JSON-RPC message.');
         }
-        requireShort(body);
-        const versionError = findVersionError(request.headers);
+        const streams = preferredType(headers, [JSON_TYPE]) === undefined;
+        if (streams && !preferredType(headers, [EVENT_STREAM])) {
+          throw new GatewayError('NOT_ACCEPTABLE');
+        }
+        const message = withoutNulls(body);
+        requireShort(message);
+        const versionError = findVersionError(headers);
         if (versionError) return reply.code(400).send(versionError);
-        for (const scope of toolIn(body, tools)?.scopes ?? []) requireScope(request.caller, scope);
-        const { fetch } = createMcpHandler(
-          () => createServer(options, request, createCall(options, request, reply)),
-          {
-            keepAliveMs: 0,
-            // The tools never change, so a client could only hold a subscription open.
-            maxSubscriptions: 0,
-            onerror: (error) => log.debug({ err: error, requestId: id }, 'A message was rejected.'),
-          },
-        );
-        const message = new Request('http://gateway/mcp', {
-          method: 'POST',
-          headers: toHeaders(request),
+        for (const scope of toolIn(message, tools)?.scopes ?? []) {
+          requireScope(request.caller, scope);
+        }
+        const response = await answer(toRequest(request), message, {
+          create: () => createServer(options, request, createCall(options, request, reply)),
+          streams,
+          onerror: (error) => log.debug({ err: error, requestId: id }, 'A message was rejected.'),
         });
-        const response = await fetch(message, { parsedBody: body });
         const type = response.headers.get('Content-Type');
         if (type) void reply.type(type);
         return reply.code(response.status).send((await response.text()) || undefined);

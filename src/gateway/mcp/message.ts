@@ -6,6 +6,9 @@ const REPORT_LENGTH = 250;
 const MAX_LENGTH = 50_000;
 const MAX_DEPTH = 20;
 
+/** A message of the protocol, or any other object. */
+export type Message = Readonly<Record<string, unknown>>;
+
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
 
@@ -36,4 +39,15 @@ export function requireShort(message: object): void {
   if (lengthOf(args) === Infinity || lengthOf(counted) > MAX_LENGTH) {
     throw new GatewayError('PAYLOAD_TOO_LARGE', 'The message is too long, or nested too deeply.');
   }
+}
+
+const hasValue = ([, value]: readonly [string, unknown]): boolean => value !== null;
+
+/** Returns a message without `params`, or members of `params`, that are null: some clients send null for what they omit. */
+export function withoutNulls(message: object): Message {
+  const { params = null, ...others }: { params?: unknown } = message;
+  if (params === null) return others;
+  // Only objects are spread: a string would get a key for each of its characters.
+  if (!isObject(params) || Array.isArray(params)) return { ...others, params };
+  return { ...others, params: Object.fromEntries(Object.entries(params).filter(hasValue)) };
 }

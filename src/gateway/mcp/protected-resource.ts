@@ -34,5 +34,8 @@ export function describeResource(
     scopes_supported: scopes,
     bearer_methods_supported: ['header'],
   });
-  app.get(PATH, (_request, reply) => reply.type(JSON_CONTENT_TYPE).send(metadata));
+  // Clients that don't read the challenge append the resource's path (RFC 9728 §3.1).
+  for (const path of [PATH, `${PATH}/mcp`]) {
+    app.get(path, (_request, reply) => reply.type(JSON_CONTENT_TYPE).send(metadata));
+  }
 }
