@@ -1,6 +1,6 @@
 // Writes the manifest of the trusted documents: `npm run manifest -- <folder> [file]`.
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 import {
   type DefinitionNode,
@@ -47,7 +47,8 @@ function readDefinitions(folder: string): DefinitionNode[] {
     throw new ManifestError(`${folder} is not a folder.`);
   }
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((file) => /\.(graphql|gql)$/.test(file))
+    // Not those that systems and editors leave beside a document, such as `._a.graphql` and `.#a.graphql`.
+    .filter((file) => /^[^.].*\.(graphql|gql)$/.test(basename(file)))
     .map((file) => join(folder, file));
   const errors: GraphQLError[] = [];
   const definitions = files.toSorted().flatMap((file) => {

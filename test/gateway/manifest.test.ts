@@ -62,6 +62,15 @@ describe('npm run manifest', () => {
     expect(elsewhere.made).toBe(made);
   });
 
+  it('leaves out files whose names begin with a dot, which systems and editors add', async () => {
+    const { made } = await make({
+      'count.graphql': COUNT,
+      '._count.graphql': '\0\0',
+      'app/.#count.graphql': COUNT,
+    });
+    expect(JSON.parse(made ?? '')).toEqual({ [hashOf(COUNT)]: COUNT });
+  });
+
   it('reports the file and line of every error', async () => {
     const { end } = await make({
       'a.graphql': 'query Same { __typename }\n\n{ __typename }\nquery Wrong { pets { x } }',

@@ -473,6 +473,12 @@ describe('a document', () => {
   });
 });
 
+it('a file whose name begins with a dot is no tool', () => {
+  const text = '"A." query a { either { __typename } }';
+  const tools = read(text, { '._tool': '\0\0', '.#tool': text });
+  expect([...tools.keys()]).toEqual(['a']);
+});
+
 it('a folder that is missing or empty ends the start', () => {
   expect(() => readTools('/nowhere', SCHEMA, readConfig({}))).toThrow(/^MCP_OPERATIONS: .+ENOENT/);
   const empty = writeTools({});

@@ -174,7 +174,8 @@ export function readTools(folder: string, schema: GraphQLSchema, bounds: Bounds)
   let place = folder;
   try {
     for (const name of readdirSync(folder).toSorted()) {
-      if (!name.endsWith('.graphql')) continue;
+      // Systems and editors leave files such as `._a.graphql` and `.#a.graphql` beside a document.
+      if (name.startsWith('.') || !name.endsWith('.graphql')) continue;
       place = join(folder, name);
       const tool = toTool(new Source(readFileSync(place, 'utf8'), place), schema, bounds);
       if (tools.has(tool.definition.name)) refuse('Another file has an operation with this name.');
