@@ -730,10 +730,17 @@ const AGENTS: Fault[] = [
   },
   {
     name: 'a misspelt condition of a tool matches everything',
-    file: 'src/gateway/mcp/endpoint.ts',
+    file: 'src/gateway/mcp/arguments.ts',
     text: '!Object.hasOwn(properties, name)',
     replacement: "!Object.hasOwn(properties, name) && name === ''",
     test: ['test/gateway/mcp.test.ts', 'a call of a tool'],
+  },
+  {
+    name: 'a model that sends null for what it omits gets an error',
+    file: 'src/gateway/mcp/arguments.ts',
+    text: 'inner === null && schemas.has(name)',
+    replacement: 'inner === undefined && schemas.has(name)',
+    test: ['test/gateway/mcp.test.ts', 'treats null for'],
   },
   {
     name: 'a tool that is repeated writes twice',

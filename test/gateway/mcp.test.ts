@@ -17,6 +17,10 @@ const METADATA = '/.well-known/oauth-protected-resource';
 
 const DOCUMENTS = {
   list: '"Lists them." query list($first: Int! = 2) { categories(first: $first) { nodes { id } } }',
+  some: '"Finds some." query some($ids: [ID!], $first: Int) { pets(filter: { ids: $ids }, first: $first) { nodes { id } } }',
+  move: '"Moves it." mutation move($id: ID!, $shipDate: DateTime, $idempotencyKey: String!) { rescheduleOrder(id: $id, shipDate: $shipDate, idempotencyKey: $idempotencyKey) { __typename } }',
+  cart: '"Orders them." mutation cart($input: [NewOrder!]!, $idempotencyKey: String!) { placeOrders(input: $input, idempotencyKey: $idempotencyKey) { __typename } }',
+  add: '"Adds them." mutation add($input: [NewPet!]!, $idempotencyKey: String!) { createPets(input: $input, idempotencyKey: $idempotencyKey) { __typename } }',
   many: '"Costs much." query many { categories(first: 100) { nodes { pets(first: 100) { nodes { id category { pets(first: 100) { nodes { id } } } } } } } }',
 };
 
@@ -59,6 +63,7 @@ async function leastCpuMs(message: object): Promise<number> {
 }
 
 const LIST = callOf('list');
+const NEW_KEY = { idempotencyKey: 'new' };
 const DISCOVER = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
@@ -248,6 +253,33 @@ describe('a call of a tool', () => {
     ['an argument of the wrong type', 'list', { first: 'x' }, /^INVALID_INPUT: first: .+ Correct/],
     ['an argument out of bounds', 'list', { first: 101 }, /^INVALID_INPUT: first: .+ Correct/],
     ['a cost above the limit', 'many', {}, /^QUERY_TOO_COSTLY: .+ Ask for fewer items\.$/],
+    [
+      'no id',
+      'move',
+      { idempotencyKey: 'a' },
+      /^INVALID_INPUT: id: is required\. The id of the order/,
+    ],
+    ['null for an id', 'move', { id: null }, /^INVALID_INPUT: id: is required/],
+    ['no key', 'move', { id: '1' }, /idempotencyKey: is required\. Choose a new UUID/],
+    [
+      'no value where null is one',
+      'move',
+      { id: '1', idempotencyKey: 'a' },
+      /shipDate: is required\. .+ null to remove it/,
+    ],
+    ['a list in a string', 'some', { ids: '["1"]' }, /^INVALID_INPUT: ids: must be a list, not a/],
+    [
+      'an object in a string',
+      'cart',
+      { input: ['{"petId":"1","quantity":1}'], idempotencyKey: 'a' },
+      /^INVALID_INPUT: input\.0: must be an object, not a string/,
+    ],
+    [
+      'a whole cart in a string',
+      'cart',
+      { input: '[{"petId":"1","quantity":1}]', idempotencyKey: 'a' },
+      /^INVALID_INPUT: input: must be a list, not a string/,
+    ],
   ])('with %s returns an error that says what to do', async (_name, tool, args, error) => {
     const client = await connectClient(gateway);
     expect((await callTool(client, tool, args)).error).toMatch(error);
@@ -261,6 +293,25 @@ describe('a call of a tool', () => {
       expect(text).toContain(`INVALID_INPUT: ${name}: is not an argument.`);
     },
   );
+
+  it.each([
+    ['an argument with a default', 'list', { first: null }],
+    ['an optional argument', 'some', { ids: null, first: null }],
+    [
+      'an optional field of an object',
+      'add',
+      { input: [{ name: 'Rex', categoryId: '1', status: null, quantity: null }] },
+    ],
+  ])('treats null for %s like no value', async (_name, tool, args) => {
+    const client = await connectClient(gateway);
+    const { error } = await callTool(client, tool, { ...args, ...(tool === 'add' && NEW_KEY) });
+    expect(error ?? '').not.toMatch(/INVALID_INPUT/);
+  });
+
+  it('takes a single value where a list belongs', async () => {
+    const { error, data } = await callTool(await connectClient(gateway), 'some', { ids: 7 });
+    expect([error, data]).toEqual([undefined, { pets: { nodes: [] } }]);
+  });
 
   it('reveals no inside of an unexpected error, which the log has', async () => {
     const broken = await startGateway({ MCP_OPERATIONS: folder }, async () => ({
@@ -312,7 +363,7 @@ describe('a gateway with tokens', () => {
         resource: RESOURCE,
         resource_name: 'Pet store',
         authorization_servers: [AUTH_BY_SECRET.AUTH_ISSUER],
-        scopes_supported: ['read'],
+        scopes_supported: ['pets:write', 'orders:write', 'read'],
         bearer_methods_supported: ['header'],
       });
     }
@@ -352,6 +403,15 @@ const read = (text: string, more: Record<string, string> = {}) => {
   return readTools(own, SCHEMA, readConfig({}));
 };
 
+/** Returns the schema of an output type, in an operation with @include. */
+const typeOf = (typeName: string, properties: object) => ({
+  type: 'object',
+  properties: { __typename: { type: 'string', enum: [typeName] }, ...properties },
+  required: [],
+});
+
+const orNull = (schema: object) => ({ anyOf: [schema, { type: 'null' }] });
+
 describe('a document', () => {
   it('becomes a tool with the schemas of its variables and of what it selects', () => {
     const tools = read(`
@@ -368,16 +428,11 @@ describe('a document', () => {
       type: 'object',
       properties: {
         filter: {
-          type: ['object', 'null'],
+          type: 'object',
           properties: {
-            size: {
-              ...size,
-              type: ['string', 'null'],
-              enum: [...size.enum, null],
-              default: 'SMALL',
-            },
-            ids: { type: ['array', 'null'], items: { type: 'string' } },
-            not: { type: ['object', 'null'] },
+            size: { ...size, type: 'string', default: 'SMALL' },
+            ids: { type: 'array', items: { type: 'string' } },
+            not: { type: 'object' },
           },
           required: [],
           additionalProperties: false,
@@ -394,11 +449,8 @@ describe('a document', () => {
       additionalProperties: false,
     });
     const id = { type: 'string' };
-    const row = { type: 'object', properties: { __typename: {}, id } };
-    const other = {
-      type: 'object',
-      properties: { __typename: {}, name: { type: ['string', 'null'] } },
-    };
+    const row = typeOf('Row', { id });
+    const other = typeOf('Other', { name: orNull({ type: 'string' }) });
     expect(outputSchema).toEqual({
       type: 'object',
       properties: {
@@ -407,12 +459,31 @@ describe('a document', () => {
           description: 'All rows.',
           items: {
             type: 'object',
-            properties: { id, at: { type: ['string', 'null'], format: 'date-time' } },
+            properties: { id, at: orNull({ type: 'string', format: 'date-time' }) },
+            required: [],
           },
         },
-        either: { anyOf: [{ anyOf: [row, other] }, { type: 'null' }] },
+        either: orNull({ anyOf: [row, other] }),
       },
+      required: [],
     });
+  });
+
+  it('without @skip and @include returns all that it selects', () => {
+    const tools = read('"Finds rows." query find { rows { id at } }');
+    expect(tools.get('find')?.definition.outputSchema).toMatchObject({
+      properties: { rows: { items: { required: ['id', 'at'] } } },
+      required: ['rows'],
+    });
+  });
+
+  it.each([
+    ['find_rows', 'Find rows'],
+    ['findRows', 'Find rows'],
+    ['rows', 'Rows'],
+  ])('with the name %s has the title %s', (name, title) => {
+    const tools = read(`"Finds rows." query ${name} { rows { id } }`);
+    expect(tools.get(name)?.definition.title).toBe(title);
   });
 
   it('that writes becomes a tool whose key is required, with a rule for choosing it', () => {
@@ -420,12 +491,19 @@ describe('a document', () => {
       "Writes." mutation write($id: ID!, $key: String!) {
         write(id: $id, idempotencyKey: $key) { ... on Row { id } ... on Error { code } }
       }`);
-    const { inputSchema, annotations } = tools.get('write')?.definition ?? {};
+    const { inputSchema, outputSchema, annotations } = tools.get('write')?.definition ?? {};
     expect(inputSchema).toMatchObject({
       required: ['id', 'key'],
       properties: { key: { minLength: 1, maxLength: 255, description: /UUID/ } },
     });
-    expect(annotations).toEqual({ readOnlyHint: false, idempotentHint: true });
+    expect(annotations).toEqual({
+      readOnlyHint: false,
+      destructiveHint: true,
+      idempotentHint: true,
+      openWorldHint: false,
+    });
+    // Its errors are errors of the tool.
+    expect(outputSchema?.properties).toMatchObject({ write: { type: 'object' } });
   });
 
   const KEY = /pass a variable of type String! as idempotencyKey/;
@@ -477,6 +555,45 @@ it('a file whose name begins with a dot is no tool', () => {
   const text = '"A." query a { either { __typename } }';
   const tools = read(text, { '._tool': '\0\0', '.#tool': text });
   expect([...tools.keys()]).toEqual(['a']);
+});
+
+/** Returns what clients are told about a tool. */
+const definitionOf = async (name: string) => {
+  const { tools } = await (await connectClient(gateway)).listTools();
+  return tools.find((tool) => tool.name === name);
+};
+
+describe('the bounds of an argument', () => {
+  it('are those of the rule that checks it', async () => {
+    const quantity = { type: 'integer', minimum: 1, maximum: 2_147_483_647 };
+    expect((await definitionOf('cart'))?.inputSchema.properties).toMatchObject({
+      input: { description: 'The entries: 1 to 1000.', items: { properties: { quantity } } },
+    });
+    expect((await definitionOf('add'))?.inputSchema.properties).toMatchObject({
+      input: { items: { properties: { quantity: { minimum: 0 } } } },
+    });
+  });
+
+  it('of a page are its sizes, without words for programs', async () => {
+    expect((await definitionOf('list'))?.inputSchema.properties).toEqual({
+      first: {
+        type: 'integer',
+        description: 'The maximum number of items to return.',
+        minimum: 0,
+        maximum: 100,
+        default: 2,
+      },
+    });
+  });
+
+  it('include null only if null removes a value, and then the argument is required', async () => {
+    const { properties, required } = (await definitionOf('move'))?.inputSchema ?? {};
+    expect(properties).toMatchObject({
+      shipDate: { anyOf: [{ type: 'string', format: 'date-time' }, { type: 'null' }] },
+    });
+    expect(required).toEqual(['id', 'shipDate', 'idempotencyKey']);
+    expect(JSON.stringify((await definitionOf('some'))?.inputSchema)).not.toContain('null');
+  });
 });
 
 it('a folder that is missing or empty ends the start', () => {

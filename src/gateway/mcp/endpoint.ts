@@ -15,13 +15,14 @@ import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastif
 import type { ExecutionResult } from 'graphql';
 
 import { hasScope, requireScope } from '../auth/caller.ts';
-import { GatewayError, InvalidInput, toError, Unauthenticated } from '../contract/gateway-error.ts';
+import { GatewayError, toError, Unauthenticated } from '../contract/gateway-error.ts';
 import { toClientResult, toExecutionError } from '../graphql/client-errors.ts';
 import { EVENT_STREAM } from '../graphql/event-stream.ts';
 import { parseJsonBodies, requirePlainBody } from '../graphql/json-body.ts';
 import { JSON_TYPE, preferredType } from '../graphql/media-types.ts';
 import { type EndpointOptions, isStream } from '../graphql/yoga.ts';
 import { isFromAllowedOrigin } from '../http/request.ts';
+import { readArguments } from './arguments.ts';
 import { type Message, requireShort, withoutNulls } from './message.ts';
 import { describeResource } from './protected-resource.ts';
 import { toToolResult } from './tool-result.ts';
@@ -63,15 +64,10 @@ function createCall(
   };
   const fail = (error: unknown): CallToolResult =>
     toResult({ errors: [toExecutionError(toError(error))] });
-  return async ({ text, definition }, variables) => {
-    const { properties } = definition.inputSchema;
-    const unknown = Object.keys(variables).find((name) => !Object.hasOwn(properties, name));
-    // GraphQL would ignore it, and a misspelt condition would match everything.
-    if (unknown !== undefined) {
-      return fail(new InvalidInput([{ path: [unknown], message: 'is not an argument.' }]));
-    }
+  return async ({ text, definition }, args) => {
     const exchange = { req, res, requestLog, recipient: res };
     try {
+      const variables = readArguments(args, definition.inputSchema);
       const results = await executor(exchange, {
         caller,
         params: { variables },

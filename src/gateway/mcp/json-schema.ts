@@ -3,7 +3,9 @@ import type { JSONObject } from '@modelcontextprotocol/server';
 import {
   astFromValue,
   type FieldNode,
+  getNullableType,
   type GraphQLInputField,
+  type GraphQLInputFieldExtensions,
   type GraphQLInputType,
   type GraphQLObjectType,
   type GraphQLOutputType,
@@ -19,6 +21,7 @@ import {
   valueFromASTUntyped,
   visit,
 } from 'graphql';
+import { z } from 'zod';
 
 import { type Operation, operationOf } from '../graphql/analysis/operation.ts';
 import { isError } from '../graphql/analysis/usage.ts';
@@ -27,9 +30,8 @@ import { isError } from '../graphql/analysis/usage.ts';
 export interface ObjectSchema extends JSONObject {
   readonly type: 'object';
   readonly properties: JSONObject;
+  readonly required: string[];
 }
-
-const MAX_INT = 2_147_483_647;
 
 // A scalar of a store that is missing here may be any JSON.
 const SCALARS: Readonly<Record<string, JSONObject>> = {
@@ -37,7 +39,7 @@ const SCALARS: Readonly<Record<string, JSONObject>> = {
   String: { type: 'string' },
   Boolean: { type: 'boolean' },
   Float: { type: 'number' },
-  Int: { type: 'integer', minimum: -MAX_INT - 1, maximum: MAX_INT },
+  Int: { type: 'integer' },
   DateTime: { type: 'string', format: 'date-time' },
   Date: { type: 'string', format: 'date' },
 };
@@ -54,15 +56,24 @@ export function withDefault(value: ValueNode | null | undefined): JSONObject {
   return value ? JSON.parse(JSON.stringify({ default: valueFromASTUntyped(value) })) : {};
 }
 
-function orNull(schema: JSONObject): JSONObject {
-  const { type, enum: values } = schema;
-  if (typeof type !== 'string')
-    return 'anyOf' in schema ? { anyOf: [schema, { type: 'null' }] } : {};
-  return {
-    ...schema,
-    type: [type, 'null'],
-    ...(Array.isArray(values) && { enum: [...values, null] }),
-  };
+// Not a list of types: some model providers reject all tools of a server if one has it.
+const orNull = (schema: JSONObject): JSONObject =>
+  Object.keys(schema).length === 0 ? schema : { anyOf: [schema, { type: 'null' }] };
+
+const BOUNDS = ['minimum', 'maximum', 'minLength', 'maxLength'];
+
+/** Returns a schema with the bounds of the values that an input field accepts. */
+export function withBounds(schema: JSONObject, { rule }: GraphQLInputFieldExtensions): JSONObject {
+  if (!rule) return schema;
+  const full = z.toJSONSchema(rule, { io: 'input', unrepresentable: 'any' });
+  // The schema of a value that can be null has two branches.
+  const checked = { ...full, ...full.anyOf?.[0] };
+  // The rule for an id parses its digits.
+  if (checked.type !== schema['type']) return schema;
+  const bounds = Object.entries(checked).flatMap(([name, bound]) =>
+    BOUNDS.includes(name) && typeof bound === 'number' ? [[name, bound] as const] : [],
+  );
+  return { ...schema, ...Object.fromEntries(bounds) };
 }
 
 /** Returns the schema of a scalar or an enum, with the meanings of an enum's values. */
@@ -74,27 +85,32 @@ function toLeafSchema(type: GraphQLInputType | GraphQLOutputType): JSONObject {
 }
 
 const toInputField = (
-  { type, description, defaultValue }: GraphQLInputField,
+  { type, description, defaultValue, extensions }: GraphQLInputField,
   outer: readonly GraphQLInputType[],
 ): JSONObject => ({
-  ...describe(toInputSchema(type, outer), description),
+  ...describe(
+    withBounds(toInputSchema(type, extensions.nullRemoves, outer), extensions),
+    description,
+  ),
   ...withDefault(astFromValue(defaultValue, type)),
 });
 
 /**
  * Returns the schema of an input type. Input objects are written out, because many clients can't follow references; an
- * input object inside itself is only called an object.
+ * input object inside itself is only called an object. An optional value can be omitted, so its schema has null only if
+ * null removes a stored value.
  */
 export function toInputSchema(
   type: GraphQLInputType,
+  nullRemoves = false,
   outer: readonly GraphQLInputType[] = [],
 ): JSONObject {
-  if (!isNonNullType(type)) return orNull(toPresentInput(type, outer));
-  return toPresentInput(type.ofType, outer);
+  const present = toPresentInput(getNullableType(type), outer);
+  return nullRemoves ? orNull(present) : present;
 }
 
 function toPresentInput(type: GraphQLInputType, outer: readonly GraphQLInputType[]): JSONObject {
-  if (isListType(type)) return { type: 'array', items: toInputSchema(type.ofType, outer) };
+  if (isListType(type)) return { type: 'array', items: toInputSchema(type.ofType, false, outer) };
   if (!isInputObjectType(type)) return toLeafSchema(type);
   if (outer.includes(type)) return { type: 'object' };
   const fields = Object.values(type.getFields());
@@ -105,15 +121,16 @@ function toPresentInput(type: GraphQLInputType, outer: readonly GraphQLInputType
   return describe({ ...schema, additionalProperties: false }, type.description);
 }
 
-/** Returns the schema of an operation's data. No field is required, because @skip and @include can leave it out. */
+/** Returns the schema of an operation's data. If @skip or @include can leave fields out, no field is required. */
 export function toOutputSchema(
   schema: GraphQLSchema,
   operation: Operation,
   root: GraphQLObjectType,
 ): ObjectSchema {
   // collectFields would ask for the values of variables in @skip and @include.
-  const bare = operationOf(visit(operation.document, { Directive: () => null }), undefined);
-  const { node, fragments } = bare ?? operation;
+  const document = visit(operation.document, { Directive: () => null });
+  const isWhole = document === operation.document;
+  const { node, fragments } = operationOf(document, undefined) ?? operation;
   const context = [schema, Object.fromEntries(fragments), {}] as const;
   const toObject = (
     type: GraphQLObjectType,
@@ -122,18 +139,24 @@ export function toOutputSchema(
     type: 'object' as const,
     properties: Object.fromEntries(
       Array.from(fields, ([key, nodes]) => {
-        const field = type.getFields()[nodes[0]?.name.value ?? ''];
+        const name = nodes[0]?.name.value ?? '';
+        const field = type.getFields()[name];
+        if (name === '__typename') return [key, { type: 'string', enum: [type.name] }];
         return [key, field ? describe(toSchema(field.type, nodes), field.description) : {}];
       }),
     ),
+    required: isWhole ? [...fields.keys()] : [],
   });
   const toPresent = (type: GraphQLOutputType, nodes: FieldNode[]): JSONObject => {
     if (isListType(type)) return { type: 'array', items: toSchema(type.ofType, nodes) };
     if (isObjectType(type)) return toObject(type, collectSubFields(...context, type, nodes).fields);
     if (!isAbstractType(type)) return toLeafSchema(type);
     // The errors in a union become errors of the tool.
-    const types = schema.getPossibleTypes(type).filter((one) => !isError(one));
-    return { anyOf: types.map((one) => toPresent(one, nodes)) };
+    const [only, ...others] = schema
+      .getPossibleTypes(type)
+      .filter((one) => !isError(one))
+      .map((one) => toPresent(one, nodes));
+    return only && others.length === 0 ? only : { anyOf: only ? [only, ...others] : [] };
   };
   const toSchema = (type: GraphQLOutputType, nodes: FieldNode[]): JSONObject =>
     isNonNullType(type) ? toPresent(type.ofType, nodes) : orNull(toPresent(type, nodes));

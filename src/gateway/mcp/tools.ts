@@ -1,18 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import type { JSONObject } from '@modelcontextprotocol/server';
+import type { JSONObject, ToolAnnotations } from '@modelcontextprotocol/server';
 import {
-  type ArgumentNode,
   type ASTNode,
+  type DocumentNode,
   getNamedType,
   GraphQLError,
+  type GraphQLInputFieldExtensions,
   GraphQLInt,
   type GraphQLSchema,
   isInputObjectType,
   isInputType,
   Kind,
-  type ObjectFieldNode,
   type OperationDefinitionNode,
   OperationTypeNode,
   Source,
@@ -25,21 +25,25 @@ import {
 
 import { ConfigError } from '../config/config.ts';
 import { toError } from '../contract/gateway-error.ts';
-import { MAX_LABEL_LENGTH, MAX_LIST_SIZE } from '../contract/parse.ts';
+import { MAX_LABEL_LENGTH, MAX_LINES, MAX_LIST_SIZE } from '../contract/parse.ts';
 import { type Operation, operationOf } from '../graphql/analysis/operation.ts';
 import { usageOf } from '../graphql/analysis/usage.ts';
 import { type Bounds, parseWithin, validateWithin } from '../graphql/analysis/validation.ts';
+import { upperFirst } from '../tables/words.ts';
 import {
   describe,
   type ObjectSchema,
   toInputSchema,
   toOutputSchema,
+  withBounds,
   withDefault,
 } from './json-schema.ts';
 
 const KEY = 'idempotencyKey';
 const KEY_BOUNDS = { minLength: 1, maxLength: MAX_LABEL_LENGTH };
 const SIZE_BOUNDS = { minimum: 0, maximum: MAX_LIST_SIZE };
+const SIZE = 'The maximum number of items to return.';
+const LINES = `The entries: 1 to ${MAX_LINES}.`;
 const KEY_RULE =
   'Choose a new UUID for each write that is wanted. If the call fails or its result is lost, call again with the same ' +
   'key and the same other arguments: the write is not done twice.';
@@ -57,49 +61,85 @@ export interface Tool {
   /** What clients are told about the tool. */
   readonly definition: {
     readonly name: string;
+    /** The name in words. */
+    readonly title: string;
     readonly description: string;
     readonly inputSchema: ObjectSchema;
     readonly outputSchema: ObjectSchema;
-    readonly annotations: { readonly readOnlyHint: boolean; readonly idempotentHint: true };
+    readonly annotations: ToolAnnotations;
   };
 }
 
 export type Tools = ReadonlyMap<string, Tool>;
 
-/** Returns the schema of each variable by its name, with the descriptions of the arguments to which they are passed. */
-function toProperties(schema: GraphQLSchema, { document, node }: Operation): JSONObject {
-  const uses = new Map<
-    string,
-    { readonly text?: string | null | undefined; readonly bounds: object }
-  >();
+/** What the argument or input field to which a variable is passed says about it. */
+interface Use {
+  readonly description?: string | null | undefined;
+  readonly bounds?: JSONObject;
+  readonly extensions?: GraphQLInputFieldExtensions;
+  readonly isRequired?: boolean | undefined;
+}
+
+/** Describes the argument at which a visitor is, in words for models where the schema's are for programs. */
+function useOfArgument(name: string, typeInfo: TypeInfo): Use {
+  if (name === KEY) return { description: KEY_RULE, bounds: KEY_BOUNDS };
+  const { description, extensions } = typeInfo.getArgument() ?? {};
+  const { listSize } = typeInfo.getFieldDef()?.extensions.directives ?? {};
+  const type = getNamedType(typeInfo.getInputType());
+  if (listSize?.slicingArguments.includes(name)) {
+    if (type === GraphQLInt) return { description: SIZE, bounds: SIZE_BOUNDS };
+    if (isInputObjectType(type)) return { description: LINES };
+  }
+  return { description, isRequired: extensions?.nullRemoves, ...(extensions && { extensions }) };
+}
+
+/** Returns what is said about each variable, by its name. */
+function usesOf(schema: GraphQLSchema, document: DocumentNode): ReadonlyMap<string, Use> {
+  const uses = new Map<string, Use>();
   const typeInfo = new TypeInfo(schema);
-  const add = ({ name, value }: ArgumentNode | ObjectFieldNode, text?: string | null): void => {
-    if (value.kind !== Kind.VARIABLE) return;
-    const { listSize } = typeInfo.getFieldDef()?.extensions.directives ?? {};
-    const isSize = listSize?.slicingArguments.includes(name.value) && typeInfo.getInputType();
-    const bounds = isSize && getNamedType(isSize) === GraphQLInt ? SIZE_BOUNDS : {};
-    const isKey = name.value === KEY;
-    uses.set(value.name.value, isKey ? { text: KEY_RULE, bounds: KEY_BOUNDS } : { text, bounds });
-  };
   const visitor = visitWithTypeInfo(typeInfo, {
-    Argument: (argument) => add(argument, typeInfo.getArgument()?.description),
-    ObjectField: (field) => {
+    Argument: ({ name, value }) => {
+      if (value.kind !== Kind.VARIABLE) return;
+      uses.set(value.name.value, useOfArgument(name.value, typeInfo));
+    },
+    ObjectField: ({ name, value }) => {
       const type = getNamedType(typeInfo.getParentInputType());
-      if (isInputObjectType(type)) add(field, type.getFields()[field.name.value]?.description);
+      const field = isInputObjectType(type) && type.getFields()[name.value];
+      if (value.kind !== Kind.VARIABLE || !field) return;
+      const { description, extensions } = field;
+      uses.set(value.name.value, { description, extensions });
     },
   });
   visit(document, visitor);
-  const properties = node.variableDefinitions?.map(({ variable: { name }, ...definition }) => {
+  return uses;
+}
+
+/** Returns the schema of an operation's variables, with the descriptions of the arguments to which they are passed. */
+function toVariablesSchema(
+  schema: GraphQLSchema,
+  { document, node: { variableDefinitions = [] } }: Operation,
+) {
+  const uses = usesOf(schema, document);
+  const properties = variableDefinitions.map(({ variable: { name }, ...definition }) => {
     const type = typeFromAST(schema, definition.type);
-    const { text, bounds } = uses.get(name.value) ?? {};
-    const values = isInputType(type) ? toInputSchema(type) : {};
-    const described = describe(values, definition.description?.value ?? text);
-    return [
-      name.value,
-      { ...described, ...bounds, ...withDefault(definition.defaultValue) },
-    ] as const;
+    const { description, bounds, extensions = {} } = uses.get(name.value) ?? {};
+    const values = isInputType(type) ? toInputSchema(type, extensions.nullRemoves) : {};
+    const described = describe(
+      withBounds(values, extensions),
+      definition.description?.value ?? description,
+    );
+    const all = { ...described, ...bounds, ...withDefault(definition.defaultValue) };
+    return [name.value, all] as const;
   });
-  return Object.fromEntries(properties ?? []);
+  const required = variableDefinitions.filter(
+    (definition) => isRequired(definition) || uses.get(definition.variable.name.value)?.isRequired,
+  );
+  return {
+    type: 'object' as const,
+    properties: Object.fromEntries(properties),
+    required: required.map(({ variable }) => variable.name.value),
+    additionalProperties: false,
+  };
 }
 
 const isRequired = ({ type, defaultValue }: VariableDefinitionNode): boolean =>
@@ -135,6 +175,33 @@ function scopesOf(schema: GraphQLSchema, operation: Operation): string[] {
   return [scope, usageOf(schema, operation).reads ? 'read' : []].flat();
 }
 
+/** Returns what programs may ask their user about: a write that doesn't only add is called destructive. */
+function annotationsOf(
+  schema: GraphQLSchema,
+  { operation, selectionSet }: OperationDefinitionNode,
+) {
+  const [field] = selectionSet.selections;
+  const mutation =
+    field?.kind === Kind.FIELD && schema.getMutationType()?.getFields()[field.name.value];
+  const reads = operation === OperationTypeNode.QUERY;
+  return {
+    readOnlyHint: reads,
+    destructiveHint: !reads && !(mutation && mutation.extensions.onlyAdds),
+    // A read changes nothing, and a write that is repeated with its key is not done twice.
+    idempotentHint: true,
+    openWorldHint: false,
+  };
+}
+
+/** Returns a name in words: `Find books` for `find_books` or `findBooks`. */
+function toTitle(name: string): string {
+  const words = name
+    .replaceAll(/([a-z\d])([A-Z])/g, '$1_$2')
+    .split('_')
+    .filter(Boolean);
+  return upperFirst(words.join(' ').toLowerCase());
+}
+
 /** @throws GraphQLError, GatewayError if the document can't be a tool */
 function toTool(source: Source, schema: GraphQLSchema, bounds: Bounds): Tool {
   const document = parseWithin(bounds.limits, source);
@@ -142,7 +209,7 @@ function toTool(source: Source, schema: GraphQLSchema, bounds: Bounds): Tool {
   if (error) throw error;
   const operation = operationOf(document, undefined) ?? refuse('A file must have one operation.');
   const { node } = operation;
-  const { name, description, operation: type, variableDefinitions = [] } = node;
+  const { name, description, operation: type } = node;
   const root = schema.getRootType(type);
   if (!root || type === OperationTypeNode.SUBSCRIPTION)
     return refuse('A tool must not subscribe.', node);
@@ -152,15 +219,11 @@ function toTool(source: Source, schema: GraphQLSchema, bounds: Bounds): Tool {
     scopes: scopesOf(schema, operation),
     definition: {
       name: name.value,
+      title: toTitle(name.value),
       description: description.value,
-      inputSchema: {
-        type: 'object',
-        properties: toProperties(schema, operation),
-        required: variableDefinitions.filter(isRequired).map(({ variable }) => variable.name.value),
-        additionalProperties: false,
-      },
+      inputSchema: toVariablesSchema(schema, operation),
       outputSchema: toOutputSchema(schema, operation, root),
-      annotations: { readOnlyHint: type === OperationTypeNode.QUERY, idempotentHint: true },
+      annotations: annotationsOf(schema, node),
     },
   };
 }

@@ -18,7 +18,7 @@ import { fieldsIn, type Output } from './fields-in.ts';
 // types of TypeScript too, as soon as a file imports it.
 const TYPE = 'name description interfaces fields isTypeOf resolveType extensions'.split(' ');
 const FIELD =
-  'type args nullable description deprecationReason extensions resolve subscribe errors scope'.split(
+  'type args nullable description deprecationReason extensions resolve subscribe errors scope onlyAdds'.split(
     ' ',
   );
 const INPUT = 'type required description deprecationReason defaultValue extensions'.split(' ');

@@ -1,4 +1,5 @@
 import type { Sql } from 'sql-template-tag';
+import type { ZodType } from 'zod';
 
 import type { ListSource } from '../tables/list-loaders.ts';
 import type { Table } from '../tables/table.ts';
@@ -113,6 +114,8 @@ declare module 'graphql' {
     readonly ofOtherRow?: false;
     /** The scope that a mutation requires. */
     readonly scope?: string;
+    /** Whether a mutation only adds: it changes and deletes nothing that callers have written. */
+    readonly onlyAdds?: boolean | undefined;
     /** The property that the field exposes; set by Pothos (4.15), as are the next three. */
     readonly pothosExposedField?: string;
     /** What Prisma would have to read for the field. */
@@ -127,9 +130,15 @@ declare module 'graphql' {
     readonly directives?: { readonly cost?: Cost };
     /** The strings in this input that are written to indexed columns. */
     readonly indexedTexts?: readonly string[];
+    /** Whether null removes the stored value. Such an argument must be passed. */
+    readonly nullRemoves?: boolean;
   }
 
   interface GraphQLInputFieldExtensions {
     readonly directives?: { readonly cost?: Cost };
+    /** Whether null removes the stored value, which is kept if the field is omitted. */
+    readonly nullRemoves?: boolean;
+    /** Validates the value. */
+    readonly rule?: ZodType;
   }
 }

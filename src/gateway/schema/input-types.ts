@@ -72,13 +72,14 @@ export function defineInputTypes(builder: Builder) {
       description: `Input for a new ${words.short}.`,
       fields: (t) =>
         Object.fromEntries(
-          inputs.map(({ name, field, type: graphql, create }) => [
+          inputs.map(({ name, field, type: graphql, rule, create }) => [
             name,
             t.field({
               type: named(graphql),
               required: field !== undefined && !field.isNullable,
               ...(field?.default != null && { defaultValue: field.default }),
               description: create,
+              extensions: { rule },
             }),
           ]),
         ),
@@ -91,21 +92,21 @@ export function defineInputTypes(builder: Builder) {
   };
 
   /** Defines the input type of an update. If the input is a line of a mutation, it also contains the id of the row. */
-  const defineUpdate = (name: string, rows: Repository, isLine: boolean): InputRef<object> => {
+  const defineUpdate = (typeName: string, rows: Repository, isLine: boolean): InputRef<object> => {
     const { words, inputs } = rows;
-    const rule = inputs.some(({ field }) => field?.isNullable) ? '' : ' No field can be null.';
-    return builder.inputType(name, {
-      description: `Changes to ${words.one}. Omitted fields keep their values.${rule}`,
+    const nulls = inputs.some(({ field }) => field?.isNullable) ? '' : ' No field can be null.';
+    return builder.inputType(typeName, {
+      description: `Changes to ${words.one}. Omitted fields keep their values.${nulls}`,
       fields: (t) => ({
         ...(isLine && {
           id: t.id({ required: true, description: `The id of the ${words.short}.` }),
         }),
         ...Object.fromEntries(
-          inputs.flatMap(({ name: field, type: graphql, update: description }) =>
-            description === undefined
-              ? []
-              : [[field, t.field({ type: named(graphql), description })]],
-          ),
+          inputs.flatMap(({ name, field, type: graphql, rule, update: description }) => {
+            if (description === undefined) return [];
+            const extensions = { rule, nullRemoves: field?.isNullable === true };
+            return [[name, t.field({ type: named(graphql), description, extensions })]];
+          }),
         ),
       }),
     });

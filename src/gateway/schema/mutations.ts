@@ -84,13 +84,13 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
         `Mutation.${field.name} returns ${unknown.name}, which must be in the \`errors\` of a repository.`,
       );
     }
-    const { scope } = field.pothosOptions;
+    const { scope, onlyAdds } = field.pothosOptions;
     const need = `Requires the scope \`${scope}\` if the gateway requires tokens.`;
     return withCost(
       {
         ...field,
         description: `${field.description} ${need}`,
-        extensions: { ...field.extensions, scope },
+        extensions: { ...field.extensions, scope, onlyAdds },
       },
       WRITE_COST,
     );
@@ -155,6 +155,8 @@ declare global {
     > {
       /** The scope that callers need if the gateway requires tokens. */
       scope: string;
+      /** Whether it only adds, so that agents' programs need not ask their user as before a write that changes or deletes. */
+      onlyAdds?: boolean;
     }
   }
 }

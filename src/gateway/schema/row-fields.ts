@@ -130,6 +130,7 @@ const toCreateField = <Row extends object>(
   return {
     type,
     description: `Creates ${words.one}.`,
+    onlyAdds: true,
     extensions: costOf(rows),
     errors: { types: errorsOf(rows) },
     args: {
@@ -241,6 +242,7 @@ function toLineFields<Row extends object>(
       return {
         ...toField('Created', newInputOf(rows)),
         description: `Creates several ${words.all}: ${rule}`,
+        onlyAdds: true,
         errors: { types: addLine(errorsOf(rows)) },
         resolve: resolveBy(async (...parameters) => ({ rows: await createMany(...parameters) })),
       };

@@ -90,7 +90,12 @@ async function notOpenError({ query }: Session, id: bigint): Promise<GatewayErro
  */
 export const rescheduleOrder = defineWrite({
   operation: 'rescheduleOrder',
-  args: { id: Id, shipDate: orders.fields.shipDate.rule.nullable() },
+  args: {
+    id: Id,
+    shipDate: orders.fields.shipDate.rule
+      .nullish()
+      .nonoptional('is required: pass null to remove it.'),
+  },
   stored: orders.normalize,
   write: async (session, args) => {
     rejectPastDates(args);

@@ -68,6 +68,7 @@ builder.mutationFields((t) => ({
     description:
       'Creates an order and takes its units from the stock of the pet, in one transaction.',
     scope: 'orders:write',
+    onlyAdds: true,
     errors: { types: ORDERING_ERRORS },
     args: {
       input: t.arg({ type: NewOrder, required: true, description: 'The new order.' }),
@@ -86,6 +87,7 @@ builder.mutationFields((t) => ({
       'transaction: all or nothing. Quantities for the same pet are added up. The `line` of an error ' +
       'is the zero-based index of the first entry that cannot be fulfilled.',
     scope: 'orders:write',
+    onlyAdds: true,
     errors: { types: ORDERING_ERRORS },
     resolve: async (_root, args, { source, caller }) => ({
       rows: await placeOrders(source.db, args, caller.subject),
@@ -103,6 +105,7 @@ builder.mutationFields((t) => ({
         description:
           'The new ship date, at most a day in the past, or null to remove it. ' +
           'Required: if omitted, the result is InvalidInput.',
+        extensions: { nullRemoves: true },
       }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },

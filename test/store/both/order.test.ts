@@ -180,10 +180,13 @@ describeOnGateways(() => {
       expect(await reschedule(id, shipDate)).toMatchObject({ shipDate });
     });
 
-    it('rejects a request without a ship date, and changes nothing', async () => {
+    it('rejects a request without a ship date, says that null removes it, and changes nothing', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const id = await makeOrder(gateway, petId, { shipDate: '2100-05-01T00:00:00Z' });
-      expect(await reschedule(id)).toMatchObject({ code: 'INVALID_INPUT' });
+      expect(await reschedule(id)).toMatchObject({
+        code: 'INVALID_INPUT',
+        issues: [{ message: 'Ship date is required: pass null to remove it.' }],
+      });
       expect(await dateOf(id)).toBe('2100-05-01T00:00:00.000Z');
     });
 
