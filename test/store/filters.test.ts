@@ -101,6 +101,12 @@ const PETS: [string, Keep][] = [
   ['{ categoryIds: ["2"] }', ({ categoryId }) => categoryId === 2],
   ['{ categoryIds: [2, 77, "1"], status: [SOLD] }', ({ isSold }) => isSold],
   ['{ categoryIds: [] }', never],
+  ['{ categoryName: "elan" }', ({ categoryId }) => categoryId === 1],
+  [
+    '{ categoryName: "PLE a", name: "zebra" }',
+    (row) => row.categoryId === 2 && row.name === 'zebra',
+  ],
+  ['{ categoryName: "fish" }', never],
   ['{ minQuantity: 2 }', ({ stock }) => (stock ?? 0) >= 2],
   ['{ minQuantity: 0, maxQuantity: 0 }', (row) => !hasStock(row)],
   ['{ minQuantity: -2147483648, maxQuantity: 2147483647 }', always],

@@ -94,6 +94,10 @@ export const pets = createRepository(petTable, {
       only: 'in the categories with these ids',
       changes: true,
     }),
+    categoryName: filterBy.related(
+      { table: categories, by: 'category_id' },
+      filterBy.words(categories.fields.name, { only: 'in categories whose name' }),
+    ),
     name: filterBy.words(name, { only: 'whose name' }),
     inStock: byStock(
       'Boolean',
