@@ -12,7 +12,10 @@ import { AUTH_BY_SECRET, withScopes } from '../support/tokens.ts';
 
 const FOLDER = 'src/store/tools';
 const TOOLS = { MCP_OPERATIONS: FOLDER };
-const WRITES = ['cancel_order', 'complete_order', 'place_orders', 'reschedule_order'];
+const ORDER_WRITES = ['cancel_order', 'complete_order', 'place_orders', 'reschedule_order'];
+const PET_WRITES = ['add_pet', 'rename_pet', 'set_status'];
+const WRITES = [...ORDER_WRITES, ...PET_WRITES, 'restock'];
+const ADDITIONS = ['add_pet', 'place_orders'];
 const NAMES = readdirSync(FOLDER).map((file) => file.replace('.graphql', ''));
 const READS = NAMES.filter((name) => !WRITES.includes(name));
 
@@ -29,41 +32,56 @@ afterAll(async () => {
   await gateway.close();
 });
 
-/** Returns valid arguments of each tool. */
+/** Returns the arguments that each tool needs. */
 async function argumentsOf(name: string): Promise<Record<string, unknown>> {
-  const idempotencyKey = randomUUID();
   if (name === 'pet') return { id: petId };
+  if (name === 'orders_of_pet') return { petId };
+  if (name === 'order') return { id: await makeOrder(gateway, petId) };
+  if (READS.includes(name)) return {};
+  const idempotencyKey = randomUUID();
+  if (name === 'add_pet') {
+    return { name: 'Rex', categoryId: await makeCategory(gateway), idempotencyKey };
+  }
+  if (name === 'rename_pet') return { petId, name: 'Whiskers', idempotencyKey };
+  if (name === 'set_status') return { petId, status: 'AVAILABLE', idempotencyKey };
+  if (name === 'restock') return { petId, units: 1, idempotencyKey };
   if (name === 'place_orders') return { input: [{ petId, quantity: 1 }], idempotencyKey };
-  if (!WRITES.includes(name)) return {};
-  return { id: await makeOrder(gateway, petId), shipDate: undefined, idempotencyKey };
+  const id = await makeOrder(gateway, petId);
+  return { id, ...(name === 'reschedule_order' && { shipDate: null }), idempotencyKey };
 }
 
 describe.each(['auto', 'legacy'] as const)('the tools of the store, in mode %s', (mode) => {
   it.each(NAMES)('%s returns what its output schema says', async (name) => {
     const client = await connectClient(gateway, { mode });
     const args = await argumentsOf(name);
-    if (name === 'reschedule_order') args['shipDate'] = '2100-01-01T00:00:00Z';
     expect(await callTool(client, name, args)).toMatchObject({ error: undefined });
   });
 });
 
 describe('the list of tools', () => {
-  it('tells which tools only read, that all can be repeated, and what a key is for', async () => {
+  it('tells which tools only read or only add, that all can be repeated, and what a key is for', async () => {
     const client = await connectClient(gateway);
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(NAMES);
     for (const { name, description, annotations, inputSchema } of tools) {
       expect(description).toBeTruthy();
-      expect(annotations).toEqual({ readOnlyHint: READS.includes(name), idempotentHint: true });
+      expect(annotations).toEqual({
+        readOnlyHint: READS.includes(name),
+        destructiveHint: !READS.includes(name) && !ADDITIONS.includes(name),
+        idempotentHint: true,
+        openWorldHint: false,
+      });
       expect(inputSchema.required?.includes('idempotencyKey')).toBe(WRITES.includes(name));
     }
   });
 
   it.each([
     [['read'], READS],
-    [['orders:write'], WRITES],
-    [['read', 'orders:write'], NAMES],
-    [['pets:write'], []],
+    [['read', 'orders:write'], [...READS, ...ORDER_WRITES].toSorted()],
+    [['read', 'pets:write'], [...READS, ...PET_WRITES].toSorted()],
+    [['read', 'orders:write', 'pets:write', 'inventory:write'], NAMES],
+    // A write names the pet that it is about, which is a read.
+    [['orders:write'], []],
   ])('of a caller with the scopes %j is %j', async (scopes, names) => {
     const client = await connectClient(guarded, { headers: await withScopes(...scopes) });
     const { tools } = await client.listTools();
@@ -75,9 +93,11 @@ describe('a caller without the scope of a tool', () => {
   it.each(NAMES)('is refused: %s', async (name) => {
     const args = await argumentsOf(name);
     const others = await withScopes(READS.includes(name) ? 'orders:write' : 'read');
+    const writer = await withScopes('orders:write', 'pets:write', 'inventory:write');
     const response = await postMessage(guarded, callOf(name, args), others);
     expect(response.status).toBe(403);
     expect(response.headers.get('www-authenticate')).toContain('error="insufficient_scope"');
+    expect((await postMessage(guarded, callOf(name, args), writer)).status).toBe(403);
     expect((await postMessage(guarded, callOf(name, args))).status).toBe(401);
   });
 });
@@ -114,7 +134,7 @@ describe('an order', () => {
     await expect(callTool(client, 'place_orders', args)).rejects.toThrow('fetch failed');
     expect(await stockOf(gateway, petId)).toBe(before - 3);
     const { data } = await callTool(client, 'place_orders', args);
-    expect(data.placeOrders.orders).toMatchObject([{ petId, quantity: 3 }]);
+    expect(data.placeOrders.orders).toMatchObject([{ pet: { id: petId }, quantity: 3 }]);
     expect(await stockOf(gateway, petId)).toBe(before - 3);
   });
 
@@ -184,15 +204,50 @@ describe('the tools that read', () => {
 });
 
 describe('last_changes', () => {
+  it('returns the newest changes at the end, with names while the pet exists, and a single cursor', async () => {
+    const client = await connectClient(gateway);
+    const id = await makePet(gateway, { name: 'Comet', stock: 2 });
+    const order = await makeOrder(gateway, id, { quantity: 2 });
+    const types = ['INVENTORY_ITEM', 'ORDER'];
+    await untilSettled(gateway.db);
+    const { data } = await callTool(client, 'last_changes', { types, count: 2 });
+    expect(data.changes.nodes).toMatchObject([
+      {
+        before: { quantity: 2 },
+        after: { quantity: 0 },
+        inventoryItem: { pet: { name: 'Comet' } },
+      },
+      { orderId: order, after: { petId: id, quantity: 2 }, order: { pet: { name: 'Comet' } } },
+    ]);
+    expect(data.changes.pageInfo).toEqual({ endCursor: expect.any(String) });
+    expect(JSON.stringify(data.changes.nodes)).not.toMatch(/[cC]ursor/);
+  });
+
+  it('returns changes to what is gone without an error', async () => {
+    const client = await connectClient(gateway);
+    const id = await makePet(gateway, { name: 'Gone', stock: 2 });
+    const order = await makeOrder(gateway, id);
+    await mutate(gateway, 'cancelOrder', { id: order });
+    await mutate(gateway, 'deletePet', { id });
+    await untilSettled(gateway.db);
+    const { error, data } = await callTool(client, 'last_changes', { count: 2 });
+    expect(error).toBeUndefined();
+    expect(data.changes.nodes).toContainEqual(
+      expect.objectContaining({ petId: id, kind: 'DELETED', inventoryItem: null }),
+    );
+  });
+});
+
+describe('changes_after', () => {
   it('misses no change across a restart', async () => {
     const first = await startGateway(TOOLS, openThatOf(gateway));
     const before = await connectClient(first);
     await untilSettled(gateway.db);
     const { data: start } = await callTool(before, 'last_changes');
-    const cursor = start.latest.pageInfo.endCursor;
+    const cursor = start.changes.pageInfo.endCursor;
     await mutate(gateway, 'updatePet', { id: petId, input: { name: 'One' } });
     await untilSettled(gateway.db);
-    const { data: page } = await callTool(before, 'last_changes', {
+    const { data: page } = await callTool(before, 'changes_after', {
       after: cursor,
       types: ['PET'],
     });
@@ -204,7 +259,7 @@ describe('last_changes', () => {
     await untilSettled(gateway.db);
     const second = await startGateway(TOOLS, openThatOf(gateway));
     const client = await connectClient(second);
-    const { data: next } = await callTool(client, 'last_changes', {
+    const { data: next } = await callTool(client, 'changes_after', {
       after: page.changes.pageInfo.endCursor,
       types: ['PET'],
     });
@@ -217,12 +272,12 @@ describe('last_changes', () => {
     const client = await connectClient(gateway);
     await makeCategory(gateway);
     await untilSettled(gateway.db);
-    const { data } = await callTool(client, 'last_changes', { first: 1 });
+    const { data } = await callTool(client, 'changes_after', { first: 1 });
     const after = data.changes.pageInfo.endCursor;
     await makeCategory(gateway);
     await untilSettled(gateway.db);
     await deleteOldChanges(gateway.db, -3_600_000);
-    const { error } = await callTool(client, 'last_changes', { after });
+    const { error } = await callTool(client, 'changes_after', { after });
     expect(error).toMatch(/^CURSOR_EXPIRED: .+reload/);
   });
 });
