@@ -248,7 +248,7 @@ describe('a call of a tool', () => {
       'an unknown argument',
       'list',
       { frist: 1 },
-      /^INVALID_INPUT: frist: .+ Correct the arguments/,
+      /^INVALID_INPUT: frist: .+ are: first\. Correct the arguments/,
     ],
     ['an argument of the wrong type', 'list', { first: 'x' }, /^INVALID_INPUT: first: .+ Correct/],
     ['an argument out of bounds', 'list', { first: 101 }, /^INVALID_INPUT: first: .+ Correct/],

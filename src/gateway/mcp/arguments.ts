@@ -51,7 +51,10 @@ export function readArguments(
 ): Record<string, unknown> {
   const { properties, required } = schema;
   const unknown = Object.keys(args).find((name) => !Object.hasOwn(properties, name));
-  if (unknown !== undefined) throw issueAt([unknown], 'is not an argument.');
+  if (unknown !== undefined) {
+    const known = Object.keys(properties).join(', ') || 'none';
+    throw issueAt([unknown], `is not an argument. The arguments are: ${known}.`);
+  }
   const variables: Record<string, unknown> = Object(read(args, schema, []));
   const missing = required.filter((name) => !Object.hasOwn(variables, name));
   if (missing.length === 0) return variables;
