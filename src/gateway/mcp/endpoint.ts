@@ -92,7 +92,8 @@ function argumentsIn(message: unknown): Record<string, unknown> {
 /** Creates the MCP server of one request: it lists the caller's tools and runs them. */
 function createServer(
   { title, tools }: McpOptions,
-  { caller, body }: FastifyRequest,
+  { caller }: FastifyRequest,
+  message: Message,
   call: Call,
 ): McpServer {
   const mcp = new McpServer(
@@ -113,7 +114,7 @@ function createServer(
   server.setRequestHandler('tools/call', ({ params: { name } }) => {
     const tool = tools.get(name);
     if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool.');
-    return call(tool, argumentsIn(body));
+    return call(tool, argumentsIn(message));
   });
   return mcp;
 }
@@ -248,7 +249,8 @@ export const createMcp =
           requireScope(request.caller, scope);
         }
         const response = await answer(toRequest(request), message, {
-          create: () => createServer(options, request, createCall(options, request, reply)),
+          create: () =>
+            createServer(options, request, message, createCall(options, request, reply)),
           streams,
           onerror: (error) => log.debug({ err: error, requestId: id }, 'A message was rejected.'),
         });
