@@ -223,24 +223,24 @@ export async function readLogSize(db: Database): Promise<LogSize> {
 }
 
 /**
- * Returns the position up to which changes are deleted. This is the last change that is older than `ageMs` and comes
- * before all younger ones. A change dated in the future was made while the database's clock was wrong: its age is not
- * known, but it is at least that of the next change. The last change is kept, so its cursor stays valid while nothing
- * is written.
+ * Returns the last of the first changes in the log, up to `size` of them, that is older than `ageMs` and comes before all
+ * younger ones. A change dated in the future was made while the database's clock was wrong: its age is not known, but it
+ * is at least that of the next change. The last change is kept, so its cursor stays valid while nothing is written.
  *
  * If the transaction ids of some changes are ids that this database has not reached, it is the last change: then the log
  * comes from a dump of another database, and the next changes would be recorded before those.
  */
-async function findLastOld(db: Database, ageMs: number): Promise<Position | undefined> {
+async function findOld(db: Database, ageMs: number, size: number): Promise<Position | undefined> {
   const limit = sql`now() - ${ageMs} * interval '1 millisecond'`;
+  const first = sql`(select * from changes order by transaction, id limit ${size}::integer) as first`;
   const [position] = await db.query<Position>(sql`
     with kept as (
-      (select transaction, id from changes where changed_at >= ${limit} and changed_at <= now()
+      (select transaction, id from ${first} where changed_at >= ${limit} and changed_at <= now()
       order by transaction, id limit 1)
       union all
       (select transaction, id from settled_changes order by transaction desc, id desc limit 1)
     ), old as (
-      (select ${POSITION} from changes where changed_at < ${limit}
+      (select ${POSITION} from ${first} where changed_at < ${limit}
         and (transaction, id) < (select transaction, id from kept order by transaction, id limit 1)
       order by transaction desc, id desc limit 1)
       union all
@@ -249,18 +249,16 @@ async function findLastOld(db: Database, ageMs: number): Promise<Position | unde
       order by transaction desc, id desc limit 1)
     )
     select * from old order by transaction desc, id desc limit 1`);
-  return position;
+  if (position) return position;
+  const [row] = await db.query<{ isFuture: boolean }>(sql`
+    select count(*) = ${size}::integer and bool_and(changed_at > now()) as "isFuture" from ${first}`);
+  // Whether they are old depends on the changes that follow.
+  return row?.isFuture ? findOld(db, ageMs, 10 * size) : undefined;
 }
 
 const BATCH = 1000;
 
-/**
- * Deletes the changes that are older than `ageMs`, in batches from the start of the change log. So if a change exists,
- * all later ones do.
- */
-export async function deleteOldChanges(db: Database, ageMs: number): Promise<void> {
-  const last = await findLastOld(db, ageMs);
-  if (!last) return;
+async function deleteUpTo(db: Database, last: Position): Promise<void> {
   let deleted: number;
   do {
     const [row] = await db.write<{ count: number }>(sql`
@@ -274,4 +272,19 @@ export async function deleteOldChanges(db: Database, ageMs: number): Promise<voi
       select count(*)::integer as count from deleted`);
     deleted = row?.count ?? 0;
   } while (deleted === BATCH);
+}
+
+// Reading more of them could take longer than a statement may.
+const SEARCHED = 10_000;
+
+/**
+ * Deletes the changes that are older than `ageMs`, from the start of the change log. So if a change exists, all later ones
+ * do.
+ */
+export async function deleteOldChanges(db: Database, ageMs: number): Promise<void> {
+  let last = await findOld(db, ageMs, SEARCHED);
+  while (last) {
+    await deleteUpTo(db, last);
+    last = await findOld(db, ageMs, SEARCHED);
+  }
 }

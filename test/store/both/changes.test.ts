@@ -390,7 +390,7 @@ describeOnGateways(() => {
     });
 
     it('does not stop at any number of changes dated in the future', async () => {
-      await run(`insert into categories (name) select 'many' from generate_series(1, 2500)`);
+      await run(`insert into categories (name) select 'many' from generate_series(1, 12000)`);
       await run(`update changes set changed_at = ${IN_FUTURE}`);
       await makeCategory(gateway);
       const cursor = await lastCursor(gateway);
@@ -421,8 +421,8 @@ describeOnGateways(() => {
       expect((await page({ first: 1, after: cursors[4] })).edges).toEqual([]);
     });
 
-    it('deletes more than one batch', async () => {
-      await run(`insert into categories (name) select 'many' from generate_series(1, 2500)`);
+    it('deletes more changes than one statement searches', async () => {
+      await run(`insert into categories (name) select 'many' from generate_series(1, 12000)`);
       const cursor = await lastCursor(gateway);
       await deleteOldChanges(gateway.db, AT_ONCE);
       expect((await kept()).cursors).toEqual([cursor]);

@@ -48,6 +48,8 @@ export interface SqlValue {
   readonly isNullable: boolean;
   /** How values of the type are written as JSON, and which of them are treated like null. */
   readonly format: Pick<Kind, 'json' | 'isSendable'>;
+  /** The size as JSON above which it can't be sent, if its store declares one. */
+  readonly maxBytes?: number | undefined;
 }
 
 /** Returns the format of a type's values; undefined if PostgreSQL can't write them. */
@@ -60,10 +62,20 @@ export function formatOf(type: GraphQLNamedType): SqlValue['format'] | undefined
   };
 }
 
+/** Returns parts of JSON, or UNSENDABLE if they are larger. */
+const upTo = (parts: readonly Part[], maxBytes: number): readonly Part[] => {
+  const json = concatenate(parts);
+  return [
+    {
+      sql: `case when octet_length(${json}) > ${maxBytes} then ${UNSENDABLE_SQL} else ${json} end`,
+    },
+  ];
+};
+
 /** Writes a value as JSON: `null` for null if that is allowed, and UNSENDABLE for what can't be sent. */
-export function writeValue({ sql, isNullable, format }: SqlValue): readonly Part[] {
+export function writeValue({ sql, isNullable, format, maxBytes }: SqlValue): readonly Part[] {
   const { json, isSendable } = format;
-  const parts = json(sql);
+  const parts = maxBytes === undefined ? json(sql) : upTo(json(sql), maxBytes);
   if (!isSendable) return isNullable ? [{ sql: orElse(concatenate(parts), 'null') }] : parts;
   const sent = orElse(concatenate(parts), UNSENDABLE);
   return [{ sql: isNullable ? `case when ${isSendable(sql)} then ${sent} else 'null' end` : sent }];

@@ -70,6 +70,12 @@ const readValue = ({ field: { type } }: Selected, sql: string): Value => ({
   isNullable: !isNonNullType(type),
 });
 
+/** Reads a value that the store computes. */
+const readComputed = (selected: Selected, sql: string): Value => ({
+  ...readValue(selected, sql),
+  maxBytes: selected.field.extensions.maxBytes,
+});
+
 const idOf = ({ table, alias }: Aliased): string =>
   `${alias}.${(table ?? unsupported()).id.column}`;
 
@@ -150,7 +156,7 @@ class Reader {
     const { sql: how, pothosExposedField: exposed } = selected.field.extensions;
     if (how?.kind === 'related') return this.#readRelated(how, selected, row);
     if (how?.kind === 'nodeId') return readValue(selected, nodeIdOf(row, selected.type.name));
-    if (how?.kind === 'value') return readValue(selected, `(${how.value(row.alias)})`);
+    if (how?.kind === 'value') return readComputed(selected, `(${how.value(row.alias)})`);
     return readValue(selected, columnOf(row, exposed ?? unsupported()));
   }
 
@@ -190,7 +196,7 @@ class Reader {
   ): Related {
     const row: Stored = { table, alias: this.#alias() };
     const json = value
-      ? { ...readValue(selected, value(row.alias, outer.alias)), isNullable: false }
+      ? { ...readComputed(selected, value(row.alias, outer.alias)), isNullable: false }
       : this.#readInside(selected, row);
     const missing = otherwise ?? (isNonNullType(selected.field.type) ? UNSENDABLE : 'null');
     return { kind: 'related', ...row, id: columnOf(outer, by), json, missing };
