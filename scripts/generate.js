@@ -2,7 +2,7 @@
 // `npm run prepare` run this.
 import { execSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 // The data models of the pet store and of the tests' second store, with the folders of their code.
@@ -30,6 +30,8 @@ for (const [schema, folder] of models) {
   const file = join(folder, 'made-of');
   const digest = digestOf(schema);
   if (existsSync(file) && readFileSync(file, 'utf8') === digest) continue;
+  // If the model is rejected, some of the code has changed already.
+  rmSync(file, { force: true });
   execSync(`npx prisma generate --schema ${schema}`, { stdio: 'inherit' });
   writeFileSync(file, digest);
 }

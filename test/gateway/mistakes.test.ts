@@ -2,7 +2,10 @@ import { rmSync } from 'node:fs';
 
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
+import { readConfig } from '../../src/gateway/config/config.ts';
 import { createBuilder } from '../../src/gateway/index.ts';
+import { requireComputedTypes } from '../../src/gateway/schema/check-computed.ts';
+import { createLog } from '../../src/gateway/telemetry/log.ts';
 import { copyBookshop, type Edit, importBookshop, openPgliteOf } from '../support/bookshop.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { openEvents } from '../support/live.ts';
@@ -132,12 +135,57 @@ describe('a store with a mistake does not start, and says why', () => {
       'Query.counts needs the maximum size of its list: extensions: listOf(100), for example, or ' +
         'extensions: { directives: { ...listOf(100).directives, cost } } with a cost.',
     ],
+    [
+      'a related row that is read by a column that does not refer to it',
+      [
+        [
+          'book.ts',
+          "relatedRow(authors.required, 'authorId')",
+          "relatedRow(authors.required, 'id')",
+        ],
+      ],
+      'Book.author is read by id, which does not refer to authors.',
+    ],
+    [
+      'a subscription to something other than changes',
+      [
+        addTo(
+          'builder.mutationFields((t) => ({',
+          `builder.subscriptionField('tick', (t) =>
+            t.int({ description: 'Ticks.', subscribe: async function* () { yield 1; }, resolve: (n) => n as number }));`,
+        ),
+      ],
+      "Subscription.tick can't be served: subscriptions follow the change log, and each type has one of its own.",
+    ],
   ])('%s', async (_what, edits, message) => {
     const copy = copyBookshop(edits);
     onTestFinished(() => rmSync(copy, { recursive: true }));
     await expect(importBookshop(copy)).rejects.toThrow(new Error(message));
   });
+
+  it.each([
+    [
+      'a misspelt column',
+      '.copis = 0',
+      /^The SQL of Book.isSoldOut fails: column t1.copis does not exist.$/,
+    ],
+    [
+      'another type',
+      '.copies',
+      /^The SQL of Book.isSoldOut has the type integer, but must have boolean.$/,
+    ],
+  ])('a derived value whose SQL has %s', async (_what, condition, message) => {
+    const copy = copyBookshop([['book.ts', '.copies = 0`', `${condition}\``]]);
+    onTestFinished(() => rmSync(copy, { recursive: true }));
+    const store = await importBookshop(copy);
+    const db = await openPgliteOf(store)(readConfig({}), createLog('error'));
+    await expect(requireComputedTypes(db, store)).rejects.toThrow(message);
+    await db.close();
+  });
 });
+
+const isAboutStatements = (warning: unknown): boolean =>
+  typeof warning === 'object' && warning !== null && 'statements' in warning;
 
 describe('a resolver', () => {
   let copy: string;
@@ -234,9 +282,6 @@ describe('a resolver', () => {
       book: { tags: ['ΩΩ', 'ΩΩ'], later: ['four', 'tag'], note: 'xx' },
     });
   });
-
-  const isAboutStatements = (warning: unknown): boolean =>
-    typeof warning === 'object' && warning !== null && 'statements' in warning;
 
   /** Returns the warnings about the number of a query's statements; the query must succeed. */
   const warningsOf = async (name: string, query: string): Promise<unknown[]> => {

@@ -10,6 +10,7 @@ import { pagesOf } from '../tables/list-loaders.ts';
 import type { Listing } from '../tables/listing.ts';
 import type { RecordedRow } from '../tables/stored-table.ts';
 import { columnsOf } from '../tables/table.ts';
+import type { LogSize } from '../telemetry/change-log-metrics.ts';
 
 const KINDS = ['created', 'updated', 'deleted'] as const;
 
@@ -207,18 +208,13 @@ export async function requireKept(db: Database, cursor: string, name: string): P
   return readPosition(db, sql`(transaction, id) = ${position}`, stamp);
 }
 
-/** The size of the change log as PostgreSQL estimates it, and the time since its first change. */
-export interface LogSize {
-  readonly rows: number;
-  readonly ageSeconds: number;
-}
-
 export async function readLogSize(db: Database): Promise<LogSize> {
   const [size = { rows: 0, ageSeconds: 0 }] = await db.query<LogSize>(sql`
-    select greatest(reltuples, 0)::float8 as "rows", coalesce((
+    select sum(greatest(reltuples, 0))::float8 as "rows", coalesce((
       select extract(epoch from now() - changed_at)::float8 from changes order by transaction, id limit 1
     ), 0) as "ageSeconds"
-    from pg_class where oid = 'changes'::regclass`);
+    from pg_class where oid = 'changes'::regclass
+      or oid in (select inhrelid from pg_inherits where inhparent = 'changes'::regclass)`);
   return size;
 }
 

@@ -12,6 +12,7 @@ import {
 
 import type { Repository } from '../tables/repository.ts';
 import type { Field } from '../tables/stored-table.ts';
+import { lowerFirst } from '../tables/words.ts';
 import { fieldsIn, type Output } from './fields-in.ts';
 
 // The options that Pothos and the gateway's plugins read. A plugin that the builder does not use adds its options to the
@@ -46,7 +47,7 @@ function requireKnown(place: string, defined: Defined, ...known: readonly string
  * `added` are the options that the store's own plugins read.
  * @throws Error if an option would be ignored, or if a mutation lacks one that it needs
  */
-export function requireOptions(schema: GraphQLSchema, added: readonly string[]): void {
+function requireOptions(schema: GraphQLSchema, added: readonly string[]): void {
   for (const type of Object.values(schema.getTypeMap())) {
     if (isObjectType(type) || isInterfaceType(type))
       requireKnown(type.name, type, ...TYPE, ...added);
@@ -71,7 +72,7 @@ export function requireOptions(schema: GraphQLSchema, added: readonly string[]):
  * `scopes` are those of the store.
  * @throws Error if a field has a scope that is not checked, or that no token would have
  */
-export function requireScopes(schema: GraphQLSchema, scopes: readonly string[]): void {
+function requireScopes(schema: GraphQLSchema, scopes: readonly string[]): void {
   for (const { type, field } of fieldsIn(schema)) {
     const options = optionsOf(field);
     if (!('scope' in options)) continue;
@@ -87,7 +88,7 @@ export function requireScopes(schema: GraphQLSchema, scopes: readonly string[]):
 }
 
 /** @throws Error that names a field for which Prisma would send a statement, such as `t.relation` */
-export function rejectPrismaFields(schema: GraphQLSchema): void {
+function rejectPrismaFields(schema: GraphQLSchema): void {
   for (const { type, field } of fieldsIn(schema)) {
     if (!field.extensions.pothosPrismaSelect) continue;
     throw new Error(
@@ -96,8 +97,40 @@ export function rejectPrismaFields(schema: GraphQLSchema): void {
   }
 }
 
+/** Whether a column of a table is a foreign key that refers to another table. */
+const refers = (from: Repository | undefined, column: string, to: string): boolean =>
+  from?.foreignKeys.some(({ columns, parent }) => columns.join() === column && parent === to) ===
+  true;
+
+/** @throws Error that names a field with relatedRow or relatedValue whose column does not refer to the related table */
+function requireReferences(schema: GraphQLSchema, types: ReadonlyMap<string, Repository>): void {
+  const byTable = new Map(Array.from(types.values(), (rows) => [rows.name, rows]));
+  for (const { type, field } of fieldsIn(schema)) {
+    const { sql } = field.extensions;
+    const rows = types.get(type.name);
+    if (!rows || sql?.kind !== 'related') continue;
+    const column = rows.columns[sql.by] ?? sql.by;
+    const { name, id } = sql.table;
+    if (refers(rows, column, name) || refers(byTable.get(name), id.column, rows.name)) continue;
+    throw new Error(
+      `${type.name}.${field.name} is read by ${sql.by}, which does not refer to ${name}.`,
+    );
+  }
+}
+
+/** @throws Error that names a subscription other than those to changes: the gateway would not deliver its results */
+function rejectSubscriptions(schema: GraphQLSchema, types: Iterable<Repository>): void {
+  const names = Array.from(types, ({ words }) => `${lowerFirst(words.prefix)}Changed`);
+  const fields = Object.keys(schema.getSubscriptionType()?.getFields() ?? {});
+  const other = fields.find((name) => name !== 'changed' && !names.includes(name));
+  if (other === undefined) return;
+  throw new Error(
+    `Subscription.${other} can't be served: subscriptions follow the change log, and each type has one of its own.`,
+  );
+}
+
 /** @throws Error that names an enum whose values are not those in schema.prisma */
-export function requireEnumValues(schema: GraphQLSchema, types: Iterable<Repository>): void {
+function requireEnumValues(schema: GraphQLSchema, types: Iterable<Repository>): void {
   const fields = [...types].flatMap((rows): Field[] => Object.values(rows.fields));
   for (const { kind } of fields) {
     const type = schema.getType(kind.graphql);
@@ -108,6 +141,23 @@ export function requireEnumValues(schema: GraphQLSchema, types: Iterable<Reposit
       `The enum ${type.name} has the values ${values.join(', ')}, but schema.prisma has ${kind.values.join(', ')}.`,
     );
   }
+}
+
+/**
+ * Checks what a store's types say. `options` are those of its plugins.
+ * @throws Error that names the mistake, and what to do instead
+ */
+export function checkStore(
+  schema: GraphQLSchema,
+  types: ReadonlyMap<string, Repository>,
+  { options, scopes }: { readonly options: readonly string[]; readonly scopes: readonly string[] },
+): void {
+  rejectPrismaFields(schema);
+  requireOptions(schema, options);
+  requireScopes(schema, scopes);
+  requireEnumValues(schema, types.values());
+  requireReferences(schema, types);
+  rejectSubscriptions(schema, types.values());
 }
 
 /** Returns the names of the types on which a field's result can be selected. */

@@ -18,13 +18,7 @@ import type { Repository } from '../tables/repository.ts';
 import type { Builder, BuilderTypes, StoreBuilder, StoreTypes } from './builder-types.ts';
 import { defineChanges } from './change-types.ts';
 import { checkSizes } from './check-sizes.ts';
-import {
-  rejectPrismaFields,
-  requireEnumValues,
-  requireListSizes,
-  requireOptions,
-  requireScopes,
-} from './check-store.ts';
+import { checkStore, requireListSizes } from './check-store.ts';
 import { defineLists } from './connections.ts';
 import { cost, listSize } from './cost-directives.ts';
 import { defineErrors, defineLine } from './error-types.ts';
@@ -243,14 +237,11 @@ export function createBuilder<Types extends StoreTypes>(options: BuilderOptions)
           directives: [...specifiedDirectives, cost, listSize],
         }),
       );
-      rejectPrismaFields(schema);
-      requireOptions(schema, Object.values(plugins).flat());
-      requireScopes(schema, scopes);
+      checkStore(schema, changedTypes, { options: Object.values(plugins).flat(), scopes });
       sendInfiniteAsNull(schema);
       checkSizes(schema);
       limitTexts(schema, tables);
       requireListSizes(schema);
-      requireEnumValues(schema, changedTypes.values());
       return { schema, changedTypes, errorCodes };
     },
   };

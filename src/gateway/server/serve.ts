@@ -5,13 +5,14 @@ import { type Config, ConfigError } from '../config/config.ts';
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open-database.ts';
 import { readManifest } from '../graphql/manifest.ts';
+import { requireComputedTypes } from '../schema/check-computed.ts';
 import type { Store } from '../store.ts';
 import { checkDatabase } from '../tables/check-database.ts';
 import { deleteOldKeys } from '../tables/idempotency.ts';
 import type { Log } from '../telemetry/log.ts';
 import { fillSample } from './fill-sample.ts';
 
-const DELETE_EVERY_MS = 600_000;
+const MAINTAIN_EVERY_MS = 600_000;
 
 /** Logs where the gateway can be reached; supervisors may wait for the last line. */
 function logAddress(
@@ -50,6 +51,7 @@ export async function openStore(store: Store, config: Config, log: Log): Promise
   }
   const db = await openDatabase(store.migrations, config, log);
   await checkDatabase(db, store, log);
+  await requireComputedTypes(db, store);
   if (config.sampleStore && (await fillSample(db, store))) log.info('Filled the sample store.');
   return db;
 }
@@ -82,12 +84,17 @@ export async function serve(
       log.warn({ err: error }, 'Old idempotency keys could not be deleted.'),
     );
   };
+  // An operator may have changed the tables since the start.
+  const checkAgain = (): Promise<void> =>
+    checkDatabase(db, store, log).catch((error: unknown) =>
+      log.warn({ err: error }, 'The database no longer has what this release needs.'),
+    );
   // At once, because the change log may be that of another database, restored from a dump.
   void deleteOld();
-  const deletion = setInterval(() => void deleteOld(), DELETE_EVERY_MS);
+  const maintenance = setInterval(() => void deleteOld().then(checkAgain), MAINTAIN_EVERY_MS);
   beforeListening(async () => {
     await listening;
-    clearInterval(deletion);
+    clearInterval(maintenance);
     await stop();
     await db.close();
   });

@@ -48,8 +48,7 @@ async function requireModel(
   if (wrong.length > 0) {
     throw new MigrationError(
       `The database differs from the model in schema.prisma: ${wrong.join('; ')}. Add the missing migration, or undo ` +
-        'what changed the database. In development, also run npm run prepare after changing the branch or the model, ' +
-        'and delete .data to create the database anew.',
+        'what changed the database. In development, delete .data to create the database anew.',
     );
   }
   if (different.length === 0) return;

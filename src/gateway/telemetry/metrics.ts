@@ -1,9 +1,10 @@
 import { Registry } from 'prom-client';
 
+import { createChangeLogMetrics } from './change-log-metrics.ts';
 import { type GatewayFacts, reportFacts } from './gateway-facts.ts';
 import { processMetrics } from './process-metrics.ts';
 import { createRequestMetrics } from './request-metrics.ts';
-import { createLogMetrics, createStreamMetrics } from './stream-metrics.ts';
+import { createStreamMetrics } from './stream-metrics.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -14,7 +15,7 @@ export function createMetrics(databaseRegistry?: Registry, facts?: GatewayFacts)
   return {
     ...createRequestMetrics(registers),
     streams: createStreamMetrics(registers),
-    setLogSize: createLogMetrics(registers),
+    setLogSize: createChangeLogMetrics(registers),
     /** The registries of this gateway, of the process, and of the database. */
     registries: [registry, processMetrics(), ...(databaseRegistry ? [databaseRegistry] : [])],
   };

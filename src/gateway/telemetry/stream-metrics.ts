@@ -54,21 +54,3 @@ export function createStreamMetrics(registers: Registry[]) {
     },
   };
 }
-
-/** Creates the metrics of the change log, and returns the function that sets them. */
-export function createLogMetrics(registers: Registry[]) {
-  const logRows = new Gauge({
-    name: 'change_log_rows',
-    help: 'Number of changes in the change log, as PostgreSQL estimates it; read every ten minutes.',
-    registers,
-  });
-  const logAge = new Gauge({
-    name: 'change_log_age_seconds',
-    help: 'Time since the first change in the change log; read every ten minutes.',
-    registers,
-  });
-  return ({ rows, ageSeconds }: { rows: number; ageSeconds: number }): void => {
-    logRows.set(rows);
-    logAge.set(ageSeconds);
-  };
-}

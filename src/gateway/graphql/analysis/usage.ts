@@ -10,6 +10,7 @@ import {
   isInputObjectType,
   isIntrospectionType,
   type OperationDefinitionNode,
+  OperationTypeNode,
   TypeInfo,
   visit,
   visitWithTypeInfo,
@@ -123,3 +124,8 @@ function findUsage(schema: GraphQLSchema, { node: operation, fragments }: Operat
  */
 export const usageOf = (schema: GraphQLSchema, operation: Operation): Usage =>
   (operation.usage ??= findUsage(schema, operation));
+
+/** Whether an operation makes, follows or reads changes, rather than only rows. */
+export const usesChanges = (schema: GraphQLSchema, operation: Operation): boolean =>
+  operation.node.operation !== OperationTypeNode.QUERY ||
+  usageOf(schema, operation).counted.has('Query.changes');

@@ -1,15 +1,10 @@
-import { type ExecutionResult, OperationTypeNode } from 'graphql';
+import type { ExecutionResult } from 'graphql';
 
 import { toGatewayError } from '../../database/database-errors.ts';
 import { currentPosition, POSITION_HEADER, type SourceFor } from '../../tables/source-for.ts';
-import { usageOf } from '../analysis/usage.ts';
-import type { Call, Step } from './call.ts';
+import { usesChanges } from '../analysis/usage.ts';
+import type { Step } from './call.ts';
 import { mapResult } from './limit-cost.ts';
-
-/** Whether an operation needs the current rows: others may lack the latest changes, or the objects that they changed. */
-const needsCurrent = ({ schema, operation }: Call): boolean =>
-  operation.node.operation !== OperationTypeNode.QUERY ||
-  usageOf(schema, operation).counted.has('Query.changes');
 
 /** Whether every root field failed because the database is unavailable, so that nothing was read or written. */
 const isUnavailable = ({ data, errors }: ExecutionResult): boolean =>
@@ -30,7 +25,8 @@ export const chooseSource =
   (next) =>
   (call) => {
     const { req, res, readsCurrent } = call.context;
-    if (!needsCurrent(call)) {
+    // Others may lack the latest changes, or the objects that they changed.
+    if (!usesChanges(call.schema, call.operation)) {
       if (!readsCurrent) call.context.source = sourceFor(req.headers);
       return next(call);
     }

@@ -22,7 +22,7 @@ import { GatewayError } from '../../contract/gateway-error.ts';
 import { perObject } from '../../tables/per-object.ts';
 import type { Variables } from '../analysis/field-cost.ts';
 import { createSelectionsIn, type Operation } from '../analysis/operation.ts';
-import { usageOf } from '../analysis/usage.ts';
+import { usageOf, usesChanges } from '../analysis/usage.ts';
 import { MAX_VALIDATION_ERRORS } from '../analysis/validation.ts';
 import { pathToNull, withExpected, withMissingField } from '../analysis/value-errors.ts';
 import { toExecutionError, toInputError } from '../client-errors.ts';
@@ -181,14 +181,6 @@ const withNullableFields = (schema: GraphQLSchema): GraphQLSchema =>
 
 const copyOf = perObject(withNullableFields);
 
-/**
- * Whether an error makes only its own field null: a caller must learn what a mutation has written, although a later read
- * fails, and what the change log contains, although a row that it refers to is gone.
- */
-const keepsRest = ({ schema, operation }: Call): boolean =>
-  operation.node.operation !== OperationTypeNode.QUERY ||
-  usageOf(schema, operation).counted.has('Query.changes');
-
 /** The context that graphql-js passes to resolvers. */
 export class ExecutionContext implements CallContext {
   readonly source: CallContext['source'];
@@ -220,7 +212,9 @@ export const executeByGraphqlJs: Execute = (call) => {
   const { schema, operation, variables, context, root } = call;
   const isMutation = operation.node.operation === OperationTypeNode.MUTATION;
   const result = execute({
-    schema: keepsRest(call) ? copyOf(schema) : schema,
+    // A caller must learn what a mutation has written, although a later read fails, and what the change log contains,
+    // although a row that it refers to is gone.
+    schema: usesChanges(schema, operation) ? copyOf(schema) : schema,
     document: isMutation ? withIdempotencyKey(call) : operation.document,
     operationName: operation.node.name?.value,
     variableValues: variables,
