@@ -152,8 +152,8 @@ function createWriteTurns(config: Config) {
   };
 }
 
-/** Returns the id of a connection's server process, which pg's types leave out. */
-const pidOf = (client: ClientBase): number =>
+/** Returns the process id that the server announced for a connection, which pg's types leave out. */
+export const pidOf = (client: ClientBase): number =>
   'processID' in client && typeof client.processID === 'number' ? client.processID : 0;
 
 /** The connections to a server, which are opened on demand. */

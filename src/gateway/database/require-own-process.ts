@@ -1,13 +1,10 @@
 import { Client } from 'pg';
-import { z } from 'zod';
 
 import type { Config } from '../config/config.ts';
-import { toClientConfig } from './connection-pool.ts';
+import { pidOf, toClientConfig } from './connection-pool.ts';
 import { onlyRow } from './session.ts';
 
 const ROUNDS = 5;
-
-const Announced = z.object({ processID: z.number() });
 
 const processOf = async (client: Client): Promise<number> =>
   onlyRow((await client.query<{ id: number }>('SELECT pg_backend_pid() AS "id"')).rows).id;
@@ -52,7 +49,7 @@ async function shareProcesses(first: Client, second: Client): Promise<boolean> {
 export const requireOwnProcess = (url: string, config: Config): Promise<void> =>
   withClient(url, config, async (client) => {
     // PostgreSQL announces the process. A pooler, which has not chosen one yet, announces a number of its own.
-    if ((await processOf(client)) === Announced.safeParse(client).data?.processID) return;
+    if ((await processOf(client)) === pidOf(client)) return;
     const isShared = await withClient(url, config, (other) => shareProcesses(client, other)).catch(
       // In session mode, the other connection may wait until this one is closed.
       () => false,
