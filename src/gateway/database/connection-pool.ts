@@ -120,6 +120,8 @@ interface PoolOptions {
   readonly isUsable: (client: PoolClient) => boolean;
   /** How long a connection in use may be silent. */
   readonly silenceMs: number;
+  /** Whether to wait for an open connection if the server allows no more. */
+  readonly waitsIfFull: boolean;
   /** Called when an idle connection is lost, or a connection can't be opened. */
   readonly onLoss: (error: Error) => void;
   /** Keeps the places of connections that were closed too early; undefined if the server can't be asked. */
@@ -251,9 +253,12 @@ export class ConnectionPool {
     throw new NothingWritten(ABORTED);
   }
 
-  /** Connects. If the server has no more connections, waits for one that is open, as if the pool were smaller. */
+  /**
+   * Connects. If the server allows no more connections, it may wait for one that is open, as if the pool were smaller.
+   */
   async #connect(): Promise<PoolClient> {
     const { options } = this.#pool;
+    const { waitsIfFull, abandoned } = this.#options;
     const { poolSize, connectTimeoutMs } = this.#config;
     const start = performance.now();
     for (let isFirst = true; ; isFirst = false) {
@@ -264,9 +269,11 @@ export class ConnectionPool {
         const now = performance.now();
         // At first, other connections may still be being opened.
         const canWait = (isFirst || this.#open > 0) && now - start < connectTimeoutMs;
-        if (!isRefused(error) || !canWait) throw error;
+        if (!waitsIfFull || !isRefused(error) || !canWait) throw error;
         this.#fullUntil = now + FULL_MS;
-        options.max = Math.max(this.#open + (this.#options.abandoned?.count ?? 0), 1);
+        // A closed connection counts as open until its end is noticed.
+        const count = this.#open + (abandoned?.count ?? 0);
+        options.max = Math.min(poolSize, Math.max(count, 1));
       }
     }
   }

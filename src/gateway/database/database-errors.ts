@@ -149,8 +149,8 @@ export class NothingWritten extends GatewayError {
 export class PoolExhausted extends GatewayError {
   constructor({ poolSize, connectTimeoutMs }: Config, cause: unknown) {
     const reason =
-      `The connection pool is exhausted: none of its ${poolSize} connections (POOL_SIZE) became ` +
-      `free within ${connectTimeoutMs} ms (CONNECT_TIMEOUT_MS).`;
+      `The connection pool is exhausted: no connection became free within ${connectTimeoutMs} ms (CONNECT_TIMEOUT_MS). ` +
+      `It has at most ${poolSize} (POOL_SIZE), or as many as the server allows.`;
     super('SERVICE_UNAVAILABLE', undefined, new Error(reason, { cause }));
   }
 }

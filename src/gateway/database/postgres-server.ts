@@ -109,6 +109,8 @@ export class PostgresServer implements TransactionRunner {
       setUp: (client) => this.#setUp(client),
       isUsable: (client) => this.#isUsable(client),
       silenceMs: this.#silenceMs,
+      // A read that a replica refuses runs on the primary.
+      waitsIfFull: onPrimary !== undefined,
       onLoss: (error) => {
         log.debug({ err: error }, 'A database connection was lost or could not be opened.');
         onLoss();

@@ -156,7 +156,7 @@ describe('a gateway whose database is busy', () => {
     for (const { errors } of answers) {
       expect(errors?.[0]?.extensions).toEqual({ code: 'SERVICE_UNAVAILABLE', status: 503 });
     }
-    const exhausted = /pool is exhausted: none of its 3 connections \(POOL_SIZE\) .* 500 ms/;
+    const exhausted = /pool is exhausted: no connection .* 500 ms .* at most 3 \(POOL_SIZE\)/;
     expect(inspect(gateway.loggedErrors)).toMatch(exhausted);
     expect(warnings).toEqual([]);
     await unlock();

@@ -1,3 +1,6 @@
+import { inspect } from 'node:util';
+
+import sql from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
@@ -8,23 +11,19 @@ import { createStoreOn, type OwnServer, runSql, startPostgres } from '../../supp
 // A role of this server may open fewer connections than a pool has.
 let server: OwnServer;
 let url: string;
+/** The URL for the role. */
+let limited: string;
 let gateway: Gateway;
 let warnings: unknown[];
 beforeAll(async () => {
   server = await startPostgres();
   url = await createStoreOn(server.url);
   await runSql(url, `create role limited login password 'limited' in role store`);
+  limited = Object.assign(new URL(url), { username: 'limited', password: 'limited' }).href;
 });
 beforeEach(async () => {
   await allow(3);
   warnings = [];
-  const limited = Object.assign(new URL(url), { username: 'limited', password: 'limited' });
-  gateway = await startGateway({}, (config, log) =>
-    openPostgres(MIGRATIONS, limited.href, config, {
-      ...log,
-      warn: (entry: unknown) => void (typeof entry === 'string' && warnings.push(entry)),
-    }),
-  );
 });
 afterEach(() => gateway.close());
 afterAll(() => server.remove());
@@ -32,6 +31,14 @@ afterAll(() => server.remove());
 /** Limits the connections of the role. */
 const allow = (count: number): Promise<unknown> =>
   runSql(url, `alter role limited connection limit ${count}`);
+
+const startOn = (primary: string, settings: Record<string, string> = {}): Promise<Gateway> =>
+  startGateway(settings, (config, log) =>
+    openPostgres(MIGRATIONS, primary, config, {
+      ...log,
+      warn: (entry: unknown) => void (typeof entry === 'string' && warnings.push(entry)),
+    }),
+  );
 
 const endConnections = (): Promise<unknown> =>
   runSql(url, `select pg_terminate_backend(pid) from pg_stat_activity where usename = 'limited'`);
@@ -47,6 +54,10 @@ const sendAtOnce = () =>
   );
 
 describe('a gateway whose database allows fewer connections than its pool has', () => {
+  beforeEach(async () => {
+    gateway = await startOn(limited);
+  });
+
   it('makes requests wait for the open connections, also those of its checks', async () => {
     for (let round = 0; round < 5; round += 1) {
       const [answers, ready] = await Promise.all([sendAtOnce(), gateway.rest('/ready')]);
@@ -78,5 +89,39 @@ describe('a gateway whose database allows fewer connections than its pool has', 
     await allow(3);
     await expect.poll(async () => (await gateway.rest('/ready')).status).toBe(200);
     gateway.loggedErrors.length = 0;
+  });
+});
+
+describe('a gateway whose database allows fewer connections than its pool has, if all are busy', () => {
+  it('returns SERVICE_UNAVAILABLE, and logs that the server may allow fewer than POOL_SIZE', async () => {
+    gateway = await startOn(limited, { CONNECT_TIMEOUT_MS: '500' });
+    const answers = await Promise.allSettled(
+      Array.from({ length: 8 }, () => gateway.db.query(sql`select pg_sleep(1.5)::text`)),
+    );
+    const reasons = answers.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+    expect(reasons.length).toBeGreaterThan(0);
+    expect(inspect(reasons)).toMatch(
+      /no connection became free within 500 ms .* at most 10 \(POOL_SIZE\), or as many as the server allows/,
+    );
+  });
+});
+
+describe('a gateway whose replica allows fewer connections than its pool has', () => {
+  it('runs the other reads on the primary, and goes on using the replica', async () => {
+    gateway = await startOn(url, {
+      DATABASE_URL: url,
+      DATABASE_REPLICA_URL: limited,
+      CONNECT_TIMEOUT_MS: '1000',
+    });
+    const readRole = async (): Promise<unknown> =>
+      (
+        await gateway.db.queryOlder?.(sql`select current_user::text as role from pg_sleep(1.5)`)
+      )?.[0];
+    for (let round = 0; round < 2; round += 1) {
+      const roles = await Promise.all(Array.from({ length: 8 }, readRole));
+      expect(roles).toContainEqual({ role: 'limited' });
+      expect(roles).toContainEqual({ role: 'store' });
+    }
+    expect(warnings).toEqual([]);
   });
 });

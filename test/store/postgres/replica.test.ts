@@ -240,6 +240,22 @@ describe('a replica with other migrations', () => {
     },
   );
 
+  it('is named in the log once if the connections of reads reach it, but not that of the check', async () => {
+    const checks = () =>
+      runSql(database.url, `select from pg_stat_activity where query = 'SELECT'`);
+    await expect.poll(checks).toHaveLength(1);
+    await runSql(database.url, `delete from replica._prisma_migrations where ${LAST}`);
+    expect(await nameOf()).toBe('Cleo');
+    expect(await nameByRest()).toBe('Cleo');
+    expect(gateway.messages).toEqual([
+      expect.stringMatching(
+        /^A server at the replica's address 127\.0\.0\.1:\d+ is not used: it lacks the migration \d+_\w+ of /,
+      ),
+    ]);
+    await restoreMigrations();
+    expect(await nameOf()).toBe(REPLICA);
+  });
+
   it('is used if the others are those of a later release', async () => {
     await runSql(
       database.url,
