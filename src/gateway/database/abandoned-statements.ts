@@ -5,6 +5,8 @@ import type { Log } from '../telemetry/log.ts';
 // Most server processes end within milliseconds: PostgreSQL checks every 20 ms whether a client is gone.
 const FIRST_MS = 25;
 const INTERVAL_MS = 1000;
+// When to log that statements do not end.
+const LONG_MS = 2000;
 
 /** A server process that still runs a statement, and what it waits for, as in pg_stat_activity. */
 export interface RunningProcess {
@@ -31,11 +33,14 @@ interface AbandonedStatement {
  * server.
  */
 export class AbandonedStatements {
-  readonly #statements = new Set<AbandonedStatement>();
+  /** The statements, and when each was abandoned. */
+  readonly #statements = new Map<AbandonedStatement, number>();
   readonly #findRunning: FindRunning;
   readonly #name: string;
   readonly #log: Log;
   #isWatching = false;
+  #delayMs = FIRST_MS;
+  #pause = new AbortController();
 
   constructor(findRunning: FindRunning, name: string, log: Log) {
     this.#findRunning = findRunning;
@@ -48,30 +53,33 @@ export class AbandonedStatements {
   }
 
   get includesWrite(): boolean {
-    return [...this.#statements].some(({ writes }) => writes);
+    return [...this.#statements.keys()].some(({ writes }) => writes);
   }
 
   add(statement: AbandonedStatement): void {
-    this.#statements.add(statement);
+    this.#statements.set(statement, performance.now());
+    // However long the others take, this one probably ends soon.
+    this.#delayMs = FIRST_MS;
+    this.#pause.abort();
     if (!this.#isWatching) void this.#watch();
   }
 
-  /** Frees the places of those that have ended, or of all if the server does not respond. Returns what the others wait for. */
-  async check(): Promise<ReadonlySet<string>> {
-    const asked = [...this.#statements];
-    if (asked.length === 0) return new Set();
+  /** Frees the places of those that have ended, or of all if the server does not respond. Returns what the others wait for, by process. */
+  async check(): Promise<ReadonlyMap<number, string>> {
+    const asked = [...this.#statements.keys()];
+    if (asked.length === 0) return new Map();
     const running = await this.#findRunning(asked.map(({ pid }) => pid)).catch(() => undefined);
     if (!running) {
       this.freeAll();
-      return new Set();
+      return new Map();
     }
-    const pids = new Set(running.map(({ pid }) => pid));
-    this.#free(asked.filter(({ pid }) => !pids.has(pid)));
-    return new Set(running.map(({ waitEvent }) => waitEvent ?? 'nothing'));
+    const waits = new Map(running.map(({ pid, waitEvent }) => [pid, waitEvent ?? 'nothing']));
+    this.#free(asked.filter(({ pid }) => !waits.has(pid)));
+    return waits;
   }
 
   freeAll(): void {
-    this.#free([...this.#statements]);
+    this.#free([...this.#statements.keys()]);
   }
 
   #free(statements: readonly AbandonedStatement[]): void {
@@ -81,26 +89,39 @@ export class AbandonedStatements {
 
   async #watch(): Promise<void> {
     this.#isWatching = true;
-    const start = performance.now();
-    let isLogged = false;
-    for (let ms = FIRST_MS; ; ms = Math.min(2 * ms, INTERVAL_MS)) {
+    let since: number | undefined;
+    for (;;) {
       const waits = await this.check();
-      if (this.count === 0) break;
-      if (!isLogged && ms === INTERVAL_MS) {
-        isLogged = true;
+      const now = performance.now();
+      const [oldest = now] = this.#statements.values();
+      // Those that do not end were probably abandoned at about the same time; younger ones may end soon.
+      const stuck = [...this.#statements].filter(([, time]) => now - time >= LONG_MS / 2);
+      if (since === undefined && now - oldest >= LONG_MS) {
+        since = oldest;
+        const reasons = new Set(stuck.map(([{ pid }]) => waits.get(pid)));
         this.#log.warn(
-          `Abandoned statements do not end on the server ${this.#name}, and keep ${this.count} connections of the ` +
-            `pool. They wait for ${[...waits].join(', ')} (wait_event in pg_stat_activity).`,
+          `Abandoned statements do not end on the server ${this.#name}, and keep ${stuck.length} connections of the ` +
+            `pool. They wait for ${[...reasons].join(', ')} (wait_event in pg_stat_activity).`,
+        );
+      } else if (since !== undefined && stuck.length === 0) {
+        const ms = Math.round(now - since);
+        since = undefined;
+        this.#log.warn(
+          `The abandoned statements on the server ${this.#name} no longer keep connections, after ${ms} ms.`,
         );
       }
-      await sleep(ms, undefined, { ref: false });
+      if (this.count === 0) break;
+      await this.#wait();
     }
     this.#isWatching = false;
-    const ms = Math.round(performance.now() - start);
-    if (isLogged) {
-      this.#log.warn(
-        `The abandoned statements on the server ${this.#name} no longer keep connections, after ${ms} ms.`,
-      );
-    }
+  }
+
+  /** Waits longer each time, until a statement is added. */
+  async #wait(): Promise<void> {
+    this.#pause = new AbortController();
+    const { signal } = this.#pause;
+    const ms = this.#delayMs;
+    this.#delayMs = Math.min(2 * ms, INTERVAL_MS);
+    await sleep(ms, undefined, { ref: false, signal }).catch(() => {});
   }
 }
