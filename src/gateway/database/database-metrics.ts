@@ -62,7 +62,7 @@ export function createDatabaseMetrics(
     ping().then(isTrue, () => false);
   addGauge(
     'database_up',
-    'Whether the database responds; PostgreSQL has two seconds to respond.',
+    'Whether the database, or its replica, responds in time.',
     isReady(() => true),
   );
   addGauge(

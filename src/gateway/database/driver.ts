@@ -51,7 +51,7 @@ export interface Driver {
   readonly replica?: Replica | undefined;
   /** Notifications between gateways, if the connection supports them. */
   readonly notifications?: Notifications | undefined;
-  /** Rejects if the database does not respond; PostgreSQL has two seconds to respond. Uses no pooled connection. */
+  /** Rejects if the database does not respond; PostgreSQL has two seconds for each statement. */
   readonly ping: () => Promise<Readiness>;
   readonly disconnect: () => Promise<void>;
 }

@@ -27,13 +27,16 @@ const MAX_JSON_BYTES = 4 * 2 ** 20;
 
 interface State {
   readonly isReadOnly: boolean;
-  /** Whether the gateways' commits wait for a synchronous replica. PostgreSQL shows a role what its own sessions wait for. */
-  readonly commitsWait: boolean;
+  /** Whether the role may see what its sessions wait for. Administrators can revoke this right, which each role has. */
+  readonly seesWaits: boolean;
 }
 
 const STATE_SQL = `SELECT current_setting('transaction_read_only') = 'on' AS "isReadOnly",
-  EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND usename = current_user
-    AND query_start < clock_timestamp() - interval '2 seconds') AS "commitsWait"`;
+  has_table_privilege('pg_stat_activity', 'SELECT') AS "seesWaits"`;
+
+/** Finds commits of the gateways that wait for a synchronous replica. PostgreSQL shows a role what its own sessions wait for. */
+const WAITING_SQL = `SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND usename = current_user
+  AND query_start < clock_timestamp() - interval '2 seconds' LIMIT 1`;
 
 /** What DATABASE_URL leads to: a server that accepts writes. After a failover, it may be another one. */
 interface Primary extends Pick<Driver, 'runner' | 'description' | 'ping' | 'disconnect'> {
@@ -51,10 +54,12 @@ function openPrimary(url: string, config: Config, log: Log): Primary {
   };
   const probe = createProbe(url, config, log, { onPrimary });
   const readState = async (): Promise<Readiness> => {
-    const { isReadOnly, commitsWait } = onlyRow(await ask<State>(probe, server, STATE_SQL));
+    const { isReadOnly, seesWaits } = onlyRow(await ask<State>(probe, server, STATE_SQL));
     // By now, a proxy or DNS may lead to another server.
     if (isReadOnly) probe.abort();
-    return { writes: !isReadOnly && !commitsWait && !server.hasAbandonedWrite };
+    if (isReadOnly || server.hasAbandonedWrite) return { writes: false };
+    const waiting = seesWaits ? await ask(probe, server, WAITING_SQL) : [];
+    return { writes: waiting.length === 0 };
   };
   let reading: Promise<Readiness> | undefined;
   // Shared, because `abort` would make other reads at the same time fail.

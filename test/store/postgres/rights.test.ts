@@ -11,20 +11,32 @@ import { sendEveryOperation } from '../../support/every-operation.ts';
 import { startGateway } from '../../support/gateway.ts';
 import { runSql } from '../../support/postgres.ts';
 
-it('a role with the rights in docs/operations.md can execute every operation', async () => {
+/** Creates a database, and a role for its gateways. */
+async function createRole() {
   const { url, drop } = await copyOnPostgres();
   const role = `role_${new URL(url).pathname.slice(1)}`;
   const grants = blocksOf(read('docs/operations.md')).find(({ text }) => text.includes('GRANT'));
   await runSql(url, `create role ${role} login password 'x'`);
-  const ofRole = new URL(url);
-  ofRole.username = role;
-  ofRole.password = 'x';
-  const start = () =>
-    startGateway({ MIGRATE: 'false' }, (config, log) =>
-      openPostgres(MIGRATIONS, ofRole.href, config, log),
-    );
+  const { href } = Object.assign(new URL(url), { username: role, password: 'x' });
+  return {
+    url,
+    start: () =>
+      startGateway({ MIGRATE: 'false' }, (config, log) =>
+        openPostgres(MIGRATIONS, href, config, log),
+      ),
+    /** Grants the rights in docs/operations.md. */
+    grant: () => runSql(url, grants?.text.replaceAll('TO gateway', `TO ${role}`) ?? ''),
+    drop: async () => {
+      await runSql(url, `drop owned by ${role}; drop role ${role}`);
+      await drop();
+    },
+  };
+}
+
+it('a role with the rights in docs/operations.md can execute every operation', async () => {
+  const { start, grant, drop } = await createRole();
   await expect(start()).rejects.toThrow('permission denied for table _prisma_migrations');
-  await runSql(url, grants?.text.replaceAll('TO gateway', `TO ${role}`) ?? '');
+  await grant();
   const gateway = await start();
   const unexpected: unknown[] = [];
   let queries = 0;
@@ -41,7 +53,18 @@ it('a role with the rights in docs/operations.md can execute every operation', a
   await deleteOldKeys(gateway.db, 0);
   expect(unexpected).toEqual([]);
   await gateway.close();
-  await runSql(url, `drop owned by ${role}; drop role ${role}`);
+  await drop();
+});
+
+it('a gateway is ready and up if its role may not read pg_stat_activity', async () => {
+  const { url, start, grant, drop } = await createRole();
+  await grant();
+  await runSql(url, 'revoke select on pg_stat_activity from public');
+  const gateway = await start();
+  expect((await gateway.rest('/ready?for=writes')).status).toBe(200);
+  const metrics = await (await gateway.rest('/metrics')).text();
+  expect(metrics).toContain('\ndatabase_up 1\n');
+  await gateway.close();
   await drop();
 });
 
