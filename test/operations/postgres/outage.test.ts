@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 
 import sql from 'sql-template-tag';
@@ -210,6 +211,31 @@ describe('a database that becomes read-only', () => {
     for (const query of [NEW_CATEGORY, NAMED_CATEGORY]) {
       expect(await gateway.data(query)).toEqual({ createCategory: { __typename: 'Category' } });
     }
+  });
+});
+
+/** The statements in docs/operations.md that begin a read-only period of one database. */
+const toReadOnly = (database: string): string[] => {
+  const docs = readFileSync('docs/operations.md', 'utf8');
+  const [, statements = ''] = /<!-- read-only -->\s+```sql\n(.*?)```/s.exec(docs) ?? [];
+  return statements.replaceAll('store', database).trim().split('\n');
+};
+
+describe('a read-only period of one database, as in docs/operations.md,', () => {
+  it('reaches the open connections, and ends when the setting is reset and the connections are closed', async () => {
+    expect(await gateway.data(NEW_CATEGORY)).toHaveProperty('createCategory');
+    const database = new URL(url).pathname.slice(1);
+    const [set = '', endSessions = ''] = toReadOnly(database);
+    await runSql(server.url, set);
+    await runSql(server.url, endSessions);
+    await expect.poll(readiness).toEqual([200, false, 503]);
+    const answer = await gateway.graphql(NEW_CATEGORY);
+    expect(answer.errors?.[0]?.extensions.code).toBe('SERVICE_UNAVAILABLE');
+    expect(await gateway.data('{ categories { totalCount } }')).toHaveProperty('categories');
+    await runSql(server.url, `alter database ${database} reset default_transaction_read_only`);
+    await runSql(server.url, endSessions);
+    await expect.poll(readiness).toEqual([200, true, 200]);
+    expect(await gateway.data(NEW_CATEGORY)).toHaveProperty('createCategory');
   });
 });
 

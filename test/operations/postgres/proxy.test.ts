@@ -148,4 +148,13 @@ describe.skipIf(!hasNginx)("deploy/nginx.conf (needs Debian's nginx-light packag
       expect((await send()).status).toBe(200);
     }
   });
+
+  it('responds with an error in JSON if no gateway responds', async () => {
+    for (const { program } of gateways) expect(await program.stop('SIGKILL')).toBe('SIGKILL');
+    for (const response of [await query(), await post({ url }, { query: '{ __typename }' })]) {
+      expect(response.status).toBe(502);
+      expect(response.headers.get('content-type')).toMatch(/^application\/json/);
+      expect(await response.json()).toMatchObject({ code: 'BAD_GATEWAY', status: 502 });
+    }
+  });
 });
