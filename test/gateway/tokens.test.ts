@@ -13,6 +13,7 @@ import {
 } from 'vitest';
 
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { letASecondPass } from '../support/logged.ts';
 import { post } from '../support/post.ts';
 import { requestRaw, sendRaw } from '../support/raw.ts';
 import {
@@ -282,6 +283,7 @@ describe('the keys of an issuer', () => {
     const forged = await (await createKey('forged')).mint();
     for (let time = 1; time <= 3; time += 1) {
       wait(1);
+      letASecondPass();
       await expectUnavailable(ownGateway, await elliptic.mint());
       const { status } = await ask(ownGateway, bearing(forged));
       expect(status).toBe(503);

@@ -1,10 +1,19 @@
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 
 import { post } from './post.ts';
 import type { LogEntry, Program } from './program.ts';
 
 /** A string from callers and the store that must not appear in the log. */
 export const SECRET = 'planted';
+
+const now = performance.now.bind(performance);
+let passedMs = 0;
+
+/** Lets a second pass, after which a cause that was logged is logged again. */
+export function letASecondPass(): void {
+  passedMs += 1000;
+  vi.spyOn(performance, 'now').mockImplementation(() => now() + passedMs);
+}
 
 /** The message of a request's log line. */
 export const ENDED = 'A request ended.';

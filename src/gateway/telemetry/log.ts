@@ -32,8 +32,11 @@ function toLoggedError(error: unknown, depth = 0): object {
   };
 }
 
-// Reading isTTY opens process.stdout, which makes Node.js set a pipe or a socket to non-blocking.
+// Reading isTTY opens process.stdout, which makes Node.js set a pipe or a socket to non-blocking, but a terminal to blocking: until
+// somebody reads it (Ctrl-S), nothing would be served. Node.js has its own description of the terminal, so the shell's stays blocking.
 const isTerminal = process.stdout.isTTY;
+// oxlint-disable-next-line no-underscore-dangle -- Node.js has no other way.
+if (isTerminal) Object(process.stdout)._handle?.setBlocking?.(false);
 
 /** The time until which `flush` waits for the reader. */
 let flushEnd = 0;
@@ -42,7 +45,7 @@ let lost = 0;
 let retry: NodeJS.Timeout | undefined;
 
 // Each write is synchronous, because an asynchronous one could still be in flight when the program exits, and race with
-// the last lines. A pipe or a socket is non-blocking, so a write to it fails instead of waiting for the reader.
+// the last lines. Unless it is a file, standard output is non-blocking, so a write to it fails instead of waiting for the reader.
 const output = new sonicBoom.SonicBoom({
   fd: STDOUT,
   sync: true,

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 import { trace } from '@opentelemetry/api';
+import { LRUCache } from 'lru-cache';
 
 import { type GatewayError, Unauthenticated } from '../contract/gateway-error.ts';
 import type { Log } from './log.ts';
@@ -100,7 +101,20 @@ export function addError(requestLog: RequestLog, error: Pick<GatewayError, 'code
   if (error instanceof Unauthenticated) requestLog.reason = error.reason;
 }
 
-/** Logs an error's cause, with the additional properties `known`, if the error is to be logged (`isLogged`). */
+/** How long a cause is not logged again, in milliseconds. */
+const REPEAT_MS = 1000;
+const MAX_CAUSES = 100;
+
+/** The causes that a log has had last. */
+const causesOf = new WeakMap<
+  Log,
+  LRUCache<string, { readonly loggedAt: number; omitted: number }>
+>();
+
+/**
+ * Logs an error's cause, with the additional properties `known`, if the error is to be logged (`isLogged`). Logs the same
+ * cause once a second, because in an outage each request fails for it; the next line has the number of those left out.
+ */
 export function logCause(
   log: Log,
   requestLog: RequestLog,
@@ -108,7 +122,20 @@ export function logCause(
   known?: object,
 ): void {
   if (!error.isLogged) return;
-  log.error({ err: error.cause ?? error, ...toSource(requestLog), ...known }, error.message);
+  const err = error.cause ?? error;
+  const causes = causesOf.get(log) ?? new LRUCache({ max: MAX_CAUSES });
+  causesOf.set(log, causes);
+  // The stack begins with the message, and tells errors with the same message apart by their place.
+  const key = `${error.code} ${err instanceof Error ? err.stack : ''}`;
+  const last = causes.get(key);
+  const now = performance.now();
+  if (last && now - last.loggedAt < REPEAT_MS) {
+    last.omitted += 1;
+    return;
+  }
+  causes.set(key, { loggedAt: now, omitted: 0 });
+  const omitted = last?.omitted || undefined;
+  log.error({ err, ...toSource(requestLog), ...known, omitted }, error.message);
 }
 
 /** Rounds milliseconds to microseconds. */

@@ -1,8 +1,9 @@
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 
 import { connectTo } from '../../support/callers.ts';
 import { useProgramStore } from '../../support/databases.ts';
@@ -64,6 +65,21 @@ describe.skipIf(process.platform !== 'linux')(
     it('affects neither callers nor the shutdown on SIGTERM', async () => {
       const port = String(await freePort());
       const file = openSync('/dev/full', 'w');
+      const program = spawnProgram('main', { ...store.environment, PORT: port }, file);
+      closeSync(file);
+      const url = `http://127.0.0.1:${port}`;
+      await expect.poll(() => isReady(url)).toBe(true);
+      await expectUndisturbed(program, url);
+    });
+
+    it('affects neither callers nor the shutdown if it is a terminal that nobody reads, as after Ctrl-S', async () => {
+      // The program has a terminal, copies what it gets there to its output, and tells the terminal's name.
+      const terminal = spawn('script', ['-qfc', 'tty; exec sleep 600', '/dev/null']);
+      onTestFinished(() => void terminal.kill());
+      const [name] = await once(terminal.stdout, 'data');
+      terminal.stdout.pause();
+      const port = String(await freePort());
+      const file = openSync(String(name).trim(), 'w');
       const program = spawnProgram('main', { ...store.environment, PORT: port }, file);
       closeSync(file);
       const url = `http://127.0.0.1:${port}`;

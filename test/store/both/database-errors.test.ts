@@ -1,5 +1,5 @@
 import sql, { raw } from 'sql-template-tag';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { ERRORS } from '../../../src/gateway/contract/error-codes.ts';
 import { isRolledBack, OutcomeUnknown } from '../../../src/gateway/database/database-errors.ts';
@@ -11,6 +11,7 @@ import {
   type GraphqlAnswer,
   startGateway,
 } from '../../support/gateway.ts';
+import { letASecondPass } from '../../support/logged.ts';
 import { makeCategory, makePet } from '../../support/make.ts';
 import { post } from '../../support/post.ts';
 import { repeat } from '../../support/repeat.ts';
@@ -75,6 +76,12 @@ const UNEXPECTED = {
   locations: expect.any(Array) as unknown,
   extensions: { code: 'INTERNAL_SERVER_ERROR', status: 500 },
 };
+
+/** The line in the log for a missing table. */
+const lineOf = (table: string, omitted?: number): object => ({
+  err: { message: expect.stringContaining(table) as unknown },
+  omitted,
+});
 
 describeOnGateways(() => {
   beforeAll(async () => {
@@ -218,6 +225,7 @@ describeOnGateways(() => {
       await makePet(broken);
       await broken.db.write(raw('drop table orders'));
     });
+    beforeEach(letASecondPass);
     afterEach(() => void broken.loggedErrors.splice(0));
     afterAll(() => broken.close());
 
@@ -252,6 +260,22 @@ describeOnGateways(() => {
       expectCauseInLog();
     });
 
+    it('is logged once a second, whatever requests it fails, and its next line counts those left out', async () => {
+      await broken.db.write(raw('drop table if exists inventory_items'));
+      const sendAll = async (): Promise<unknown[]> => {
+        await broken.graphql(ORDERS);
+        await broken.graphql('mutation { cancelOrder(id: "1") { __typename } }');
+        await broken.rest('/store/orders');
+        await broken.graphql('{ inventory { totalCount } }');
+        return broken.loggedErrors.splice(0);
+      };
+      vi.spyOn(performance, 'now').mockReturnValue(performance.now());
+      expect(await sendAll()).toMatchObject([lineOf('orders'), lineOf('inventory_items')]);
+      expect(await sendAll()).toEqual([]);
+      letASecondPass();
+      expect(await sendAll()).toMatchObject([lineOf('orders', 5), lineOf('inventory_items', 1)]);
+    });
+
     it('in 396 fields is logged once with that number, and returned for 100 of the fields', async () => {
       await broken.db.write(raw('drop table if exists inventory_items'));
       const categoryId = await makeCategory(broken);
@@ -260,6 +284,7 @@ describeOnGateways(() => {
       const aliases = repeat(99, (index) => `a${index}: inventory { quantity }`);
       const query = `{ pets(last: 4) { nodes { ${aliases} } } }`;
       for (let time = 1; time <= 3; time += 1) {
+        letASecondPass();
         const response = await post(broken, { query });
         const { data, errors, extensions } = (await response.json()) as GraphqlAnswer;
         expect(data.pets.nodes).toHaveLength(4);
