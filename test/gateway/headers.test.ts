@@ -188,3 +188,44 @@ describe('a request with exactly 1,000 headers', () => {
     expect(statuses).toEqual(closes ? [200] : [200, 200]);
   });
 });
+
+const STORED = [ASSET, '/', '/openapi.json', '/no/such/page'];
+const NEVER_STORED = [
+  ['GET', '/health'],
+  ['GET', '/ready'],
+  ['GET', '/metrics'],
+  ['GET', '/store/orders'],
+  ['GET', '/store/orders?limit=none'],
+  ['GET', '/pets/999'],
+  ['GET', ASK],
+  ['POST', '/graphql'],
+  ['GET', '/no/such/path'],
+  ['DELETE', '/health'],
+] as const;
+
+it.each(NEVER_STORED)('a cache may not store the response to %s %s', async (method, path) => {
+  const response = await fetch(gateway.url + path, { method });
+  expect(response.headers.get('cache-control')).toBe('no-store');
+});
+
+it.each(STORED)('a cache may store the page or file %s, and must revalidate it', async (path) => {
+  const response = await fetch(gateway.url + path, { headers: { accept: 'text/html' } });
+  expect(response.headers.get('cache-control')).toBe('no-cache');
+});
+
+it('a cache may not store the error for a URL that is too long', async () => {
+  const response = await fetch(`${gateway.url}/${'x'.repeat(20_000)}`);
+  expect([response.status, response.headers.get('cache-control')]).toEqual([414, 'no-store']);
+});
+
+it('a cache may not store the error for data that is not HTTP', async () => {
+  expect(await receiveAll(gateway, 'x\r\n\r\n')).toMatch(/^cache-control: no-store\r$/im);
+});
+
+it.each(['text/html', 'application/json'])(
+  'the error for an unknown path tells caches that it depends on Accept: %s',
+  async (accept) => {
+    const response = await fetch(`${gateway.url}/no/such/path`, { headers: { accept } });
+    expect(response.headers.get('vary')).toContain('accept');
+  },
+);

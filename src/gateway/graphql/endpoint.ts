@@ -95,11 +95,9 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
     app.decorateRequest('caller');
     app.decorateRequest('responseType');
     // The caller is authenticated before its body is read.
-    app.addHook('onRequest', async (request, reply) => {
+    app.addHook('onRequest', async (request) => {
       // A WebSocket's caller is authenticated by its first message.
       if (request.ws) return webSockets.requireRoom();
-      // The response to the same GET may change later, for example once its document can be found by its hash.
-      if (request.method !== 'POST') void reply.header('Cache-Control', 'no-store');
       const type = preferredType(request.headers, GRAPHQL_TYPES);
       if (!type) throw new GatewayError('NOT_ACCEPTABLE');
       request.responseType = type;

@@ -219,9 +219,8 @@ export const createMcp =
     if (config.auth) describeResource(app, config.auth, { title, scopes });
     app.post(PATH, {
       config: { route: PATH },
-      onRequest: async (request, reply) => {
+      onRequest: async (request) => {
         const { headers } = request;
-        void reply.header('Cache-Control', 'no-store');
         // The protocol requires this check. Programs send no Origin.
         if (headers.origin !== undefined && !isFromAllowedOrigin(headers, config)) {
           throw new GatewayError('FORBIDDEN', 'The Origin is not in CORS_ORIGINS.');

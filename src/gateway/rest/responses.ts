@@ -18,7 +18,10 @@ const COMMON_ERRORS: readonly string[] = [
   'SERVICE_UNAVAILABLE',
 ];
 
-const COMMON_HEADERS: Headers = { 'X-Request-Id': '4bf92f3577b34da6a3ce929d0e0e4736' };
+const COMMON_HEADERS: Headers = {
+  'X-Request-Id': '4bf92f3577b34da6a3ce929d0e0e4736',
+  'Cache-Control': 'no-store',
+};
 
 const TAG_HEADERS: Headers = {
   ETag: 'W/"3d-QtwTo+1ee1ReuILwo4lZiZROY1c"',
@@ -40,7 +43,8 @@ const DESCRIPTIONS: Headers = {
   Deprecation: 'The date of the deprecation, in seconds since 1970 (RFC 9745).',
   Sunset: 'The date on which the operation may stop working (RFC 8594).',
   ETag: 'The version of the resource. Send it as `If-None-Match` in the next request.',
-  'Cache-Control': 'The response may be stored, but must be revalidated before each use.',
+  'Cache-Control':
+    '`no-cache`: The response may be stored, but must be revalidated before each use. `no-store`: It must not be stored.',
   'Retry-After': 'How long to wait before trying again, in seconds (RFC 9110 §10.2.3).',
   'WWW-Authenticate': 'How to authenticate, or what the token lacks (RFC 6750).',
 };

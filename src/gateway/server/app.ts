@@ -186,7 +186,11 @@ export async function createApp({ config, log, metrics, shutdown, routes }: AppO
   await allowOrigins(app, config);
   const rejectUnknown = (request: FastifyRequest, reply: FastifyReply): never => {
     const known = findPath(request.url);
-    if (!known) throw new GatewayError('NOT_FOUND');
+    if (!known) {
+      // A browser gets a page.
+      addToVary(reply, 'accept');
+      throw new GatewayError('NOT_FOUND');
+    }
     void reply.headers(known.headers);
     throw new MethodNotAllowed([...known.methods].join(', '));
   };

@@ -64,6 +64,7 @@ function writeError(error: GatewayError, socket: Duplex, requestId: string, log:
     'Content-Type': JSON_CONTENT_TYPE,
     'X-Content-Type-Options': 'nosniff',
     'X-Request-Id': requestId,
+    'Cache-Control': 'no-store',
     'Content-Length': Buffer.byteLength(body),
     Connection: 'close',
   };

@@ -29,7 +29,7 @@ export const createHealth =
     });
     app.get('/metrics', async ({ headers }, reply) => {
       requireScope(await authenticate(headers), 'metrics');
-      void reply.type(prometheusContentType).header('Cache-Control', 'no-store');
+      void reply.type(prometheusContentType);
       return Registry.merge([...metrics.registries]).metrics();
     });
     done();

@@ -179,6 +179,8 @@ export function beginRequests(
       if (shutdown.hasStarted || req.headers.upgrade !== undefined) res.shouldKeepAlive = false;
       void reply.headers({
         'X-Request-Id': id,
+        // Unless the route says otherwise: a cache may store even an error (RFC 9111 §4.2.2).
+        'Cache-Control': 'no-store',
         // Browsers must not guess another Content-Type.
         'X-Content-Type-Options': 'nosniff',
         ...request.routeOptions.config.headers,
