@@ -44,6 +44,48 @@ const hiddenPanels = {
   },
 };
 
+/** Lists a header that all responses have only with the first response. */
+const briefHeaders = {
+  wrapComponents: {
+    responses:
+      (Responses, { React }) =>
+      ({ responses, ...props }) => {
+        const listed = responses.first().get('headers');
+        const others = responses
+          .skip(1)
+          .map((response) =>
+            response.update('headers', (headers) =>
+              headers?.filterNot((_, name) => listed.has(name)),
+            ),
+          );
+        return React.createElement(Responses, {
+          ...props,
+          responses: responses.take(1).concat(others),
+        });
+      },
+  },
+};
+
+/** Adds a landmark and a heading that are missing, and makes no path a link, because each is inside a button. */
+const accessibleParts = {
+  wrapComponents: {
+    InfoContainer:
+      (Info, { React }) =>
+      (props) =>
+        React.createElement('section', { 'aria-label': 'About' }, React.createElement(Info, props)),
+    operations:
+      (Operations, { React }) =>
+      (props) => [
+        React.createElement('h2', { key: 'heading' }, 'Routes'),
+        React.createElement(Operations, { ...props, key: 'operations' }),
+      ],
+    DeepLink:
+      (DeepLink, { React }) =>
+      (props) =>
+        React.createElement(DeepLink, { ...props, enabled: false }),
+  },
+};
+
 const darkMode = window.matchMedia('(prefers-color-scheme: dark)');
 const setMode = () => document.documentElement.classList.toggle('dark-mode', darkMode.matches);
 darkMode.addEventListener('change', setMode);
@@ -56,5 +98,5 @@ window.SwaggerUIBundle({
   defaultModelsExpandDepth: 0,
   showExtensions: true,
   validatorUrl: null,
-  plugins: [exactResponses, hiddenPanels],
+  plugins: [exactResponses, hiddenPanels, briefHeaders, accessibleParts],
 });
