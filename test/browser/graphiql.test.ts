@@ -36,10 +36,48 @@ describeInChromium((chromium) => {
       await page.getByText('OnePet').first().waitFor();
     });
 
-    it('focuses the editor, in which Ctrl+Enter executes the query', async () => {
+    it('begins with the welcome, which names the keys of the editor', async () => {
+      const first = page.locator('.graphiql-query-editor .view-line').first();
+      expect((await first.innerText()).replaceAll('\u00a0', ' ')).toMatch(/^# Welcome/);
+      expect(await page.locator('.graphiql-query-editor').innerText()).toContain('Ctrl-M');
+    });
+
+    it('can be used with the keyboard alone: Tab passes the editor, Enter goes into it, Ctrl+M and Tab leave it', async () => {
+      const focused = (): Promise<string> =>
+        page.evaluate('`${document.activeElement.className} ${document.activeElement.ariaLabel}`');
+      const isInEditor = (): Promise<boolean> =>
+        page.evaluate("document.activeElement.closest('.monaco-editor') !== null");
+      expect(await isInEditor()).toBe(false);
+      const passed: string[] = [];
+      do {
+        await page.keyboard.press('Tab');
+        passed.push(await focused());
+      } while (!passed.at(-1)?.includes('Execute query'));
+      expect(passed.at(-2)).toMatch(/^graphiql-editor/);
+      await page.keyboard.press('Shift+Tab');
+      await page.keyboard.press('Enter');
+      expect(await isInEditor()).toBe(true);
+      await page.keyboard.press('Control+M');
+      await page.keyboard.press('Tab');
+      expect(await focused()).toContain('Execute query');
+      // Tab indents again.
+      await page.locator('.graphiql-query-editor .monaco-editor').first().click();
+      await page.keyboard.press('Control+M');
+    });
+
+    it('executes the query when Ctrl+Enter is pressed in the editor', async () => {
       const response = page.waitForResponse((each) => isResult(each.request().postData()));
       await page.keyboard.press('Control+Enter');
       expect(await (await response).text()).toContain('"Biscuit"');
+    });
+
+    it('copies a link that opens the query', async () => {
+      await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+      await page.getByRole('button', { name: 'Copy link' }).click();
+      await expectShown(page.getByText('Copied'));
+      const link = new URL(await page.evaluate<string>('navigator.clipboard.readText()'));
+      expect(link.origin + link.pathname).toBe(`${chromium.gateway.url}/graphql`);
+      expect(link.searchParams.get('query')).toContain('query OnePet');
     });
 
     it("opens and executes each example that is not a subscription, in a tab with the operation's name", async () => {
@@ -127,12 +165,24 @@ describeInChromium((chromium) => {
       await expectAccessible(page);
     });
 
-    it('closes the documentation when an example opens, and shows no result for a subscription', async () => {
+    it('closes the documentation when an example opens, and shows the events of a subscription in place of a response', async () => {
       await openExample(page, 'Orders as they arrive');
       await page.getByRole('button', { name: 'Show Documentation Explorer' }).waitFor();
       await executeButton(page).click();
       await page.getByText('Waiting for events').waitFor();
-      expect(await page.locator('.graphiql-response .view-lines').innerText()).toBe('');
+      const pane = await boxOf('.graphiql-response');
+      const events = await boxOf('#events');
+      expect(events.bottom).toBe(pane.bottom);
+      expect(events.height).toBeGreaterThan(pane.height * 0.9);
+      expect(await page.locator('.result-window').isVisible()).toBe(false);
+    });
+
+    it('shows its settings whole', async () => {
+      await page.getByRole('button', { name: 'Settings' }).click();
+      const dialog = await boxOf('.graphiql-dialog');
+      const dark = await boxOf('.graphiql-dialog [data-theme=dark]');
+      expect(dark.x + dark.width).toBeLessThan(dialog.x + dialog.width);
+      await page.keyboard.press('Escape');
     });
   });
 
@@ -145,6 +195,17 @@ describeInChromium((chromium) => {
   });
 
   describe('GraphiQL with AUTH=jwt', () => {
+    it('names the token field in the error about a missing token', async () => {
+      const { url } = await chromium.startOther(AUTH_BY_SECRET);
+      page = await chromium.openEmpty(url);
+      await page.goto(`${url}/graphql`);
+      await page.getByText('OnePet').first().waitFor();
+      expect(await execute(page)).toContain('"UNAUTHENTICATED"');
+      await expectShown(page.locator('.result-window').getByText('Token').first());
+      // Chromium logs the status.
+      expect(chromium.takeComplaints().filter((text) => !text.includes('401'))).toEqual([]);
+    });
+
     it("sends the token from the first tab, an example's tab and a new tab, and does not store it in the browser", async () => {
       const { url } = await chromium.startOther(AUTH_BY_SECRET);
       page = await chromium.openEmpty(url);

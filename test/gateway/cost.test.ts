@@ -241,8 +241,10 @@ describe('the cost of an operation', () => {
     expect(cost.requested).toBeLessThan(50_000);
     const examples = await readExamples(petStore.pages.examples);
     // A subscription reports no cost: its cost is that of each of its results.
-    const queries = examples.filter((example) => !example.includes('subscription '));
-    const costs = queries.map(async (query) => (await askCost(gateway, { query })).cost.requested);
+    const queries = examples.filter(({ query }) => !query.includes('subscription '));
+    const costs = queries.map(
+      async ({ query }) => (await askCost(gateway, { query })).cost.requested,
+    );
     expect(Math.max(...(await Promise.all(costs)))).toBeLessThan(20_000);
   });
 });

@@ -23,7 +23,9 @@ const guides = ['README.md', ...readdirSync('docs').map((file) => `docs/${file}`
   });
 
 const samples = [
-  ...(await readExamples(pages.examples)).map((text) => ['an example of GraphiQL', text] as const),
+  ...(await readExamples(pages.examples)).map(
+    ({ query }) => ['an example of GraphiQL', query] as const,
+  ),
   ['the start page', pages.example.query] as const,
   ['the start page', pages.mutation.query] as const,
   ['the start page', pages.subscription] as const,

@@ -33,9 +33,13 @@ describe('GraphiQL at /graphql', () => {
 
   it('lists the examples in a menu, each with a group and a title', async () => {
     const html = await (await gateway.rest('/graphql', { headers: BROWSER })).text();
-    for (const example of await readExamples(petStore.pages.examples)) {
-      const [, group = '', title = ''] = /^# ([^:]+): (.+)\n/.exec(example) ?? [];
-      const url = `./graphql?query=${encodeURIComponent(example)}`.replaceAll("'", '&#39;');
+    for (const { group, title, query } of await readExamples(petStore.pages.examples)) {
+      expect([group, title, query]).toEqual([
+        expect.stringMatching(/^\w/),
+        expect.stringMatching(/^\w/),
+        expect.not.stringContaining(title),
+      ]);
+      const url = `./graphql?query=${encodeURIComponent(query)}`.replaceAll("'", '&#39;');
       expect(html).toContain(`<a href="${url}">${title}</a>`);
       expect(html.split(`<h2>${group}</h2>`)).toHaveLength(2);
     }
@@ -55,7 +59,7 @@ describe('the GraphiQL example', async () => {
 
   const examples = await readExamples(petStore.pages.examples);
   // Subscriptions are tested in test/browser/live.test.ts.
-  const titled = examples.flatMap((query) => {
+  const titled = examples.flatMap(({ query }) => {
     const name = /^(?:query|mutation) (\w+)/m.exec(query)?.[1];
     return name === undefined ? [] : [[name, query]];
   });

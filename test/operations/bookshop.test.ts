@@ -264,7 +264,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     const html = await page('/graphql');
     expect(html).toContain('<title>GraphiQL · Bookshop</title>');
     expect(html).toContain('The newest books');
-    for (const example of await readExamples(bookshop.pages.examples)) await data(example);
+    for (const { query } of await readExamples(bookshop.pages.examples)) await data(query);
   });
 
   it.each(['/', '/docs', '/docs/moving', '/schema.graphql', '/openapi.json'])(

@@ -34,8 +34,21 @@ export const listFiles = () =>
       }),
   );
 
-/** Reads GraphiQL's example operations, in the order of their file names. */
-export async function readExamples(folder: URL): Promise<string[]> {
+interface MenuItem {
+  readonly group: string;
+  readonly title: string;
+  readonly query: string;
+}
+
+/** Reads GraphiQL's example operations, in the order of their file names. The first line is `# group: title`. */
+export async function readExamples(folder: URL): Promise<MenuItem[]> {
   const names = await readdir(folder);
-  return Promise.all(names.toSorted().map((name) => readFile(new URL(name, folder), 'utf8')));
+  return Promise.all(
+    names.toSorted().map(async (name) => {
+      const text = await readFile(new URL(name, folder), 'utf8');
+      const { group = '', title = '' } =
+        /^# (?<group>[^:]+): (?<title>.+)\n/.exec(text)?.groups ?? {};
+      return { group, title, query: text.replace(`# ${group}: ${title}\n`, '').trimStart() };
+    }),
+  );
 }

@@ -12,21 +12,18 @@ export const GRAPHIQL_POLICY = {
   'font-src': ['data:'],
 };
 
-/** The first line of an example: `# group: title`. */
-const TITLE = /^# (?<group>[^:]+): (?<title>.+)$/m;
-
 /** Renders the menu of examples, by group. */
-function renderMenu(examples: readonly string[]): string {
+function renderMenu(examples: Awaited<ReturnType<typeof readExamples>>): string {
   const groups = new Map<string, string[]>();
-  for (const query of examples) {
-    const { group = '', title = '' } = TITLE.exec(query)?.groups ?? {};
+  for (const { group, title, query } of examples) {
     const link = `<li><a href="${graphiqlUrl(query)}">${escapeHtml(title)}</a></li>`;
     groups.set(group, [...(groups.get(group) ?? []), link]);
   }
   const lists = [...groups].map(
     ([group, links]) => `<div><h2>${escapeHtml(group)}</h2><ul>${links.join('\n')}</ul></div>`,
   );
-  return `<button id="examples-button" class="copy" type="button" popovertarget="examples">Examples</button>
+  return `<button id="share" class="copy" type="button" hidden>Copy link</button>
+<button id="examples-button" class="copy" type="button" popovertarget="examples">Examples</button>
 <nav id="examples" popover aria-label="Examples">${lists.join('\n')}</nav>`;
 }
 
@@ -40,7 +37,7 @@ export async function renderGraphiql(site: Site): Promise<Asset> {
   const examples = await readExamples(store.pages.examples);
   const options = {
     title: store.title,
-    defaultTabs: examples.slice(0, 1).map((query) => ({ query })),
+    defaultTabs: examples.slice(0, 1).map(({ query }) => ({ query })),
     // With introspection off, GraphiQL would send the introspection query anyway, and show the error as documentation.
     ...(config.introspection ? {} : { schema: null, referencePlugin: null }),
     defaultEditorToolsVisibility: false,
@@ -55,8 +52,8 @@ export async function renderGraphiql(site: Site): Promise<Asset> {
     body: `${renderHeader(site, '/graphql', renderTokenField(site) + renderMenu(examples))}
 <main><h1 class="hidden">GraphiQL</h1>
 <noscript>GraphiQL requires JavaScript.</noscript>
-<div id="root"></div>
-<section id="events" aria-label="Subscription" hidden></section></main>
+<div id="root"></div></main>
+<section id="events" aria-label="Subscription" hidden></section>
 <template id="subscription"><p><strong></strong> <span role="status">Waiting for events</span>
 <button class="copy" type="button">Stop</button></p>
 <div role="log" tabindex="0" aria-label="Events"></div></template>

@@ -55,18 +55,26 @@ const editorOf = (name) =>
 // In such a window, the panel of the sidebar's pressed button covers the editor.
 const narrow = matchMedia('(max-width: 48rem)');
 
-/** Shows a request in the tab that already contains it, otherwise in a new tab. */
+// The key in local storage for the last operation without a name that a link opened.
+const UNNAMED = 'linked';
+const hasName = (query) => /^\s*(?:query|mutation|subscription)\s+\w/m.test(query);
+
+/**
+ * Shows a request in the tab that already contains it, otherwise in a new tab. An operation without a name replaces the
+ * previous one that a link opened, unless that was edited: its tab would have no name either.
+ */
 function openTab({ query, variables }) {
   if (narrow.matches) root.querySelector('.graphiql-sidebar [aria-label^="Hide"]')?.click();
-  const index = tabs.findIndex((tab) => tab.query === query && (tab.variables ?? '') === variables);
-  if (index >= 0) {
-    root.querySelectorAll('.graphiql-tab-button')[index].click();
-  } else {
-    root.querySelector('.graphiql-tab-add').click();
-    editorOf('operation.graphql').setValue(query);
-    editorOf('variables.json').setValue(variables);
-  }
-  editorOf('operation.graphql').focus();
+  const indexOf = (text) => tabs.findIndex((tab) => tab.query === text);
+  const same = tabs.findIndex((tab) => tab.query === query && (tab.variables ?? '') === variables);
+  const replaced = kept && !hasName(query) ? indexOf(localStorage.getItem(UNNAMED)) : -1;
+  const index = same >= 0 ? same : replaced;
+  if (index >= 0) root.querySelectorAll('.graphiql-tab-button')[index].click();
+  else root.querySelector('.graphiql-tab-add').click();
+  if (same >= 0) return;
+  editorOf('operation.graphql').setValue(query);
+  editorOf('variables.json').setValue(variables);
+  if (kept && !hasName(query)) localStorage.setItem(UNNAMED, query);
 }
 
 select('#examples').addEventListener('click', (event) => {
@@ -75,7 +83,23 @@ select('#examples').addEventListener('click', (event) => {
   event.preventDefault();
   select('#examples').hidePopover();
   openTab(readLink(link.search));
+  editorOf('operation.graphql').focus();
 });
+
+/** Copies a link to the request in the shown tab. */
+async function copyLink() {
+  const [query, variables] = ['operation.graphql', 'variables.json'].map((name) =>
+    editorOf(name).getValue(),
+  );
+  const search = new URLSearchParams({ query, ...(variables && { variables }) });
+  await navigator.clipboard.writeText(`${location.origin}${location.pathname}?${search}`);
+  select('#share').textContent = 'Copied';
+  setTimeout(() => (select('#share').textContent = 'Copy link'), 2000);
+}
+
+// Browsers provide the clipboard only on https:// and on localhost.
+select('#share').hidden = !navigator.clipboard;
+select('#share').addEventListener('click', () => void copyLink());
 
 const readToken = watchToken();
 
@@ -89,6 +113,13 @@ function sortTypes(result) {
 /** Leaves the response pane empty: the events of a subscription have a list of their own. */
 // oxlint-disable-next-line require-yield
 async function* noResults() {}
+
+/** Adds what to do about an error that a token would prevent. */
+const addHint = (result) =>
+  result.errors?.some(({ extensions }) => extensions?.code === 'UNAUTHENTICATED') &&
+  select('#token')
+    ? { hint: 'Enter a token in the field "Token" at the top of the page.', ...result }
+    : result;
 
 /** Sends GraphiQL's requests, with the token. */
 async function send({ operationName, ...request }, { headers } = {}) {
@@ -106,7 +137,7 @@ async function send({ operationName, ...request }, { headers } = {}) {
     body: JSON.stringify({ ...request, operationName: name }),
   });
   if (!response.headers.get('Content-Type')?.startsWith('text/event-stream'))
-    return sortTypes(await response.json());
+    return addHint(sortTypes(await response.json()));
   void follow(response, name ?? 'Subscription');
   return noResults();
 }
@@ -137,13 +168,22 @@ const showsDocs = new URLSearchParams(location.search).has('docs');
 // Without this, GraphiQL would also open the request, and would open it again on reload.
 history.replaceState(null, '', location.pathname);
 
-/** Opens the request from the page's URL, once there is an editor. */
+/** Opens the request from the page's URL, once there are the editors. None gets the focus: Tab does not leave it. */
 function begin() {
-  const editor = editorOf('operation.graphql');
-  if (!link || !editor || !editorOf('variables.json')) return;
+  const [editor, variables, response] = [
+    'operation.graphql',
+    'variables.json',
+    'response.json',
+  ].map(editorOf);
+  if (!link || !editor || !variables || !response) return;
+  editor.updateOptions({ wordWrap: 'on' });
+  const pane = root.querySelector('.result-window');
+  const markEmpty = () => pane.classList.toggle('empty', response.getValue() === '');
+  response.onDidChangeModelContent(markEmpty);
+  markEmpty();
+  pane.after(select('#events'));
   if (link.query) openTab(link);
   link = undefined;
-  editor.focus();
 }
 
 new MutationObserver(() => {
