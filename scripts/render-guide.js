@@ -5,20 +5,30 @@ import escapeHtml from 'escape-html';
 import { parse, print } from 'graphql';
 import { Marked, Renderer } from 'marked';
 
-// The guide's documents, in reading order.
-const GUIDE = [
-  'api',
-  'api-reference',
-  'live',
-  'clients',
-  'clients-types',
-  'browsers',
-  'access',
-  'agents',
-  'trusted-documents',
-  'upgrading',
-  'changelog',
-];
+// The guide's documents, in reading order, and what each is for.
+const GUIDE = {
+  api: 'How to write a program: queries, lists, errors, orders, and how to repeat a write safely.',
+  'api-reference': 'Formats, filters, error codes, limits and the REST routes.',
+  live: 'Subscriptions, and the log of changes for programs that poll.',
+  clients: 'Code for Apollo Client, urql, Relay and TanStack Query.',
+  'clients-types': 'Clients without a cache that get their types from the schema.',
+  browsers: 'The pages of the gateway, and requests from pages of other sites.',
+  access: 'Tokens and scopes: who can do what.',
+  agents: 'Tools for agents, by the Model Context Protocol.',
+  'trusted-documents': 'Requests that contain the id of a document instead of the document.',
+  upgrading: 'How to upgrade to this release, and how to go back.',
+  changelog: 'What each release changes for callers.',
+};
+
+// What a reader of the guide can open in a browser.
+const SERVED = new Set([
+  '/graphql?docs',
+  '/docs',
+  '/docs/moving',
+  '/schema.graphql',
+  '/openapi.json',
+  '/llms.txt',
+]);
 
 // The address in the samples, which the pages' script replaces.
 const ADDRESS = 'http://127.0.0.1:4000';
@@ -31,8 +41,11 @@ const TITLES = {
   ts: 'TypeScript',
 };
 
+// A release without changes for callers yet is left out.
 const read = (name) =>
-  readFileSync(name === 'changelog' ? 'CHANGELOG.md' : `docs/${name}.md`, 'utf8');
+  name === 'changelog'
+    ? readFileSync('CHANGELOG.md', 'utf8').replace(/^## Unreleased\n+(?=## )/m, '')
+    : readFileSync(`docs/${name}.md`, 'utf8');
 
 /** Returns the example files that a document links to. */
 const examplesOf = (markdown) =>
@@ -77,14 +90,22 @@ function renderExamples(files) {
   return rendered.length === 0 ? '' : `<h2 id="files">Files</h2>\n${rendered.join('\n')}`;
 }
 
+/** Returns the title of a document, which names it for readers who see no files. */
+function toLabel(path, isServed) {
+  const title = titleOf(readFileSync(path, 'utf8'));
+  return isServed ? title : `“${title}” in the gateway’s source code`;
+}
+
 /** Renders a link if readers of the guide can follow it, otherwise only its text. */
 function renderLink({ href, text, tokens }) {
-  const { file, place = '' } =
-    /^(?:docs\/|\.\.\/)?(?<file>[\w-]+)\.md(?<place>#.+)?$/.exec(href)?.groups ?? {};
-  const name = file?.toLowerCase();
-  const isServed = GUIDE.includes(name);
-  const label =
-    isServed && text.endsWith(`${file}.md`) ? titleOf(read(name)) : this.parser.parseInline(tokens);
+  const [, path = href, place = ''] = /^(.+\.md)(#.+)?$/.exec(href) ?? [];
+  const file = path.replace(/^(?:docs|\.\.)\//, '');
+  const name = file.replace(/\.md$/, '').toLowerCase();
+  const isServed = Object.hasOwn(GUIDE, name);
+  const isNamed = file.endsWith('.md') && text.endsWith(file);
+  const label = isNamed
+    ? toLabel(path.startsWith('../') ? file : `docs/${file}`, isServed)
+    : this.parser.parseInline(tokens);
   if (isServed) return `<a href="/guide/${name}${place}">${label}</a>`;
   if (href === '../schema.graphql') return `<a href="/schema.graphql">${label}</a>`;
   if (/^examples\/.+\.\w+$/.test(href)) return `<a href="#${toId(href)}">${label}</a>`;
@@ -97,6 +118,11 @@ const marked = new Marked({
     link: renderLink,
     // Pictures are left out, because they show pages that the gateway itself serves.
     image: () => '',
+    // Names of the gateway's pages and files are links to them.
+    codespan({ text }) {
+      const code = `<code>${escapeHtml(text)}</code>`;
+      return SERVED.has(text) ? `<a href="${text}">${code}</a>` : code;
+    },
     heading({ tokens, text, depth }) {
       return `<h${depth} id="${toId(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
     },
@@ -109,13 +135,14 @@ const marked = new Marked({
 
 /** Renders the guide as JSON: its pages, each with a title and sections. */
 export function renderGuide() {
-  const pages = GUIDE.map((name) => {
+  const pages = Object.entries(GUIDE).map(([name, purpose]) => {
     const markdown = read(name);
     const tokens = marked.lexer(markdown);
     const sections = tokens.filter(({ type, depth }) => type === 'heading' && depth === 2);
     return {
       name,
       title: titleOf(markdown),
+      purpose,
       sections: sections.map(({ text }) => ({ id: toId(text), text })),
       html: marked.parser(tokens) + renderExamples(examplesOf(markdown)),
     };

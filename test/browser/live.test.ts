@@ -44,11 +44,13 @@ describeInChromium((chromium) => {
     it('shows the last eight changes, newest first', async () => {
       await expect.poll(shown).toHaveLength(8);
       expect(await shown()).toEqual([
-        `Order ${last} was created`,
-        expect.stringMatching(/^Inventory item 1: quantity \d+$/),
-        `Order ${first} was created`,
-        expect.stringMatching(/^Inventory item 1: quantity \d+$/),
-        ...Array.from({ length: 4 }, () => expect.stringMatching(/^Order \d+ was created$/)),
+        `Order ${last} (Biscuit) was created: quantity 10`,
+        expect.stringMatching(/^Inventory item 1 \(Biscuit\): quantity \d+$/),
+        `Order ${first} (Biscuit) was created: quantity 1`,
+        expect.stringMatching(/^Inventory item 1 \(Biscuit\): quantity \d+$/),
+        ...Array.from({ length: 4 }, () =>
+          expect.stringMatching(/^Order \d+ \([A-Z]\w+\) was created: quantity \d+$/),
+        ),
       ]);
     });
 
@@ -61,9 +63,9 @@ describeInChromium((chromium) => {
       await expect
         .poll(async () => (await shown()).slice(0, 3))
         .toEqual([
-          expect.stringMatching(/^Category \d+ was deleted$/),
-          `Category ${created.id} was created`,
-          'Pet 1: status SOLD',
+          expect.stringMatching(/^Category \d+ \(.+\) was deleted$/),
+          `Category ${created.id} (Hedgehogs) was created`,
+          'Pet 1 (Biscuit): status SOLD',
         ]);
       expect(await shown()).toHaveLength(8);
       expect(await placeOfNext()).toBe(place);
@@ -75,7 +77,7 @@ describeInChromium((chromium) => {
         .locator('#changes li')
         .first()
         .evaluate((element) => (element.id = 'kept'));
-      await expectFirst(`Order ${await order(2, '2')} was created`);
+      await expectFirst(`Order ${await order(2, '2')} (Whiskers) was created: quantity 2`);
       // The same element, now below the changes to the order and the stock.
       await expect
         .poll(() => page.locator('#changes li:nth-child(3)').getAttribute('id'))
@@ -87,7 +89,7 @@ describeInChromium((chromium) => {
       await expect.poll(state).toBe('No response');
       const id = await order(1, '3');
       await page.unroute('**/graphql');
-      await expectFirst(`Order ${id} was created`);
+      await expectFirst(`Order ${id} (Clover) was created: quantity 1`);
       await expect.poll(state).toBe('Live');
       // Chromium logs each request that fails.
       const others = chromium.takeComplaints().filter((text) => !text.includes('net::ERR_'));
@@ -112,7 +114,7 @@ describeInChromium((chromium) => {
       page.off('request', count);
       expect(reads).toBe(0);
       await begin();
-      await expectFirst(`Category ${id} was created`);
+      await expectFirst(`Category ${id} (Cats) was created`);
     });
 
     it('shows a change to an object whose type the page does not know', async () => {

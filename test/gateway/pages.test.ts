@@ -118,6 +118,7 @@ describe('the page for an unknown path', () => {
     const html = (await requestRaw(gateway, 'GET', path, BROWSER)).body;
     const urls = urlsIn(html, path).filter((url) => url !== '#main');
     expect(urls).toContain('/assets/page.css');
+    expect(html).toContain('Go to the start page');
     for (const url of urls) expect([url, (await read(url)).status]).toEqual([url, 200]);
   });
 
@@ -284,8 +285,36 @@ describe('the start page', () => {
 describe('the guide', () => {
   it('has a link to each document in /llms.txt', async () => {
     const text = await (await gateway.rest('/llms.txt')).text();
-    const links = [...text.matchAll(/\]\((.+)\)$/gm)].map(([, path]) => `/${path}`);
+    const links = [...text.matchAll(/\]\((.+)\): \w.+\.$/gm)].map(([, path]) => `/${path}`);
     expect(links).toEqual(GUIDE);
+  });
+
+  it('says at its start where to begin, and what each document is for', async () => {
+    const html = await readText('/guide');
+    expect(html).toContain('Begin with <a href="./guide/api">Queries and mutations</a>');
+    for (const path of GUIDE) {
+      expect(html).toMatch(new RegExp(`<h2><a href="\\.${path}">[^<]+</a></h2>\n<p>[^<]+\\.</p>`));
+    }
+  });
+
+  it.each(GUIDE)('names documents by their titles, not by their files: %s', async (path) => {
+    const html = (await readText(path)).replaceAll(
+      /<pre.*?<\/pre>|<code>.*?<\/code>|<[^>]+>/gs,
+      '',
+    );
+    expect(html.match(/[\w/-]+\.md\b/g)).toBe(null);
+  });
+
+  it('has links to the paths that it names, if a browser can open them', async () => {
+    const html = await readText('/guide/api');
+    expect(html).toContain('<a href="../graphql?docs"><code>/graphql?docs</code></a>');
+    expect(html).toContain('<a href="../schema.graphql"><code>/schema.graphql</code></a>');
+  });
+
+  it('has no empty section', async () => {
+    for (const path of GUIDE) {
+      expect(await readText(path)).not.toMatch(/<h2 id="[^"]+">[^<]*<\/h2>\s*(?:<h2|<\/article>)/);
+    }
   });
 
   it('has a link to GraphiQL for each curl command that subscribes without a cursor', async () => {

@@ -13,6 +13,7 @@ const Guide = z.array(
   z.object({
     name: z.string(),
     title: z.string(),
+    purpose: z.string(),
     sections: z.array(z.object({ id: z.string(), text: z.string() })),
     html: z.string(),
   }),
@@ -21,26 +22,33 @@ type Guide = z.infer<typeof Guide>;
 
 /** Removes links to pages that this gateway does not serve. */
 function adapt(html: string, { config }: Site): string {
-  const runnable = config.graphiql ? html : html.replaceAll(/<p class="run">.*?<\/p>/g, '');
-  return config.introspection
-    ? runnable
-    : runnable.replaceAll(/<a href="\/schema\.graphql">(.*?)<\/a>/g, '$1');
+  const { graphiql, introspection } = config;
+  const hidden = [
+    ...(introspection ? [] : ['/schema.graphql']),
+    ...(graphiql && introspection ? [] : ['/graphql?docs']),
+  ];
+  const runnable = graphiql ? html : html.replaceAll(/<p class="run">.*?<\/p>/g, '');
+  return runnable.replaceAll(/<a href="([^"]+)">(.*?)<\/a>/g, (link, url: string, text: string) =>
+    hidden.includes(url) ? text : link,
+  );
 }
 
 /** Renders the guide's start page: its documents and their sections. */
 export function renderStart(site: Site, pages: Guide): Asset {
-  const parts = pages.map(({ name, title, sections }) => {
+  const parts = pages.map(({ name, title, purpose, sections }) => {
     const links = sections.map(
       ({ id, text }) => `<li><a href="/guide/${name}#${id}">${escapeHtml(text)}</a></li>`,
     );
     return `<section><h2><a href="/guide/${name}">${escapeHtml(title)}</a></h2>
+<p>${escapeHtml(purpose)}</p>
 <ul>${links.join('\n')}</ul></section>`;
   });
+  const [{ name, title } = { name: '', title: '' }] = pages;
   return renderPage(site, {
     path: '/guide',
     title: 'Guide',
     main: `<h1>Guide</h1>
-<p class="lead">How to use this gateway from your programs.</p>
+<p class="lead">How to use this gateway from your programs. Begin with <a href="/guide/${name}">${escapeHtml(title)}</a>.</p>
 <div class="sides">${parts.join('\n')}</div>`,
   });
 }
@@ -76,7 +84,7 @@ export function renderLlms({ store, config }: Site, pages: Guide): Asset {
 ${toList(doors)}
 ## Guide
 
-${toList(pages.map(({ name, title }) => `[${title}](guide/${name})`))}`;
+${toList(pages.map(({ name, title, purpose }) => `[${title}](guide/${name}): ${purpose}`))}`;
   return { type: 'text/plain; charset=utf-8', content };
 }
 

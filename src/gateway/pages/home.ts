@@ -12,7 +12,10 @@ import { linksOf, linkToGuide, renderPage, type Site } from './page.ts';
 const origin = ({ port }: Config): string => `<span class="origin">http://localhost:${port}</span>`;
 
 function renderCurl({ store, config }: Site): string {
-  const query = store.pages.example.query.replaceAll(/\s+/g, ' ');
+  // Without spaces inside braces, which could leave the last ones alone on a line.
+  const query = store.pages.example.query
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/(?<=\{) | (?=\})/g, '');
   // The shell reads `'\''` inside quotes as a quote.
   const body = JSON.stringify({ query }).replaceAll("'", String.raw`'\''`);
   const token = config.auth && !config.auth.readIsOpen;

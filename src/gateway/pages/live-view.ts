@@ -1,4 +1,4 @@
-import { getNamedType, isLeafType, isObjectType } from 'graphql';
+import { getNamedType, getNullableType, isLeafType, isObjectType } from 'graphql';
 
 import type { Config } from '../config/config.ts';
 import type { Store } from '../store.ts';
@@ -23,13 +23,28 @@ function columnsOf(type: string, { schema, changedTypes }: ChangedStore): string
     .join(' ');
 }
 
+/** Selects the name of the first object to which a type's rows refer; empty if none has a name. */
+function relatedNameOf(type: string, { schema, changedTypes }: ChangedStore): string {
+  const object = schema.getType(type);
+  const fields = isObjectType(object) ? Object.values(object.getFields()) : [];
+  const related = fields.find((field) => {
+    const target = getNullableType(field.type);
+    return (
+      isObjectType(target) &&
+      changedTypes.has(target.name) &&
+      target.getFields()['name'] !== undefined
+    );
+  });
+  return related ? `related: ${related.name} { name }` : '';
+}
+
 /** Returns the query for the latest changes, with their rows. */
 export const changesQuery = (store: ChangedStore): string =>
   `{ changes(last: ${MAX_SHOWN}) { nodes { type: __typename cursor kind changedAt ${[
     ...store.changedTypes.keys(),
   ]
     .map((type) => {
-      const row = `{ id ${columnsOf(type, store)} }`;
+      const row = `{ id ${columnsOf(type, store)} ${relatedNameOf(type, store)} }`;
       // Without aliases, fields of the same name but different types would conflict.
       return `... on ${type}Change { ${type}Before: before ${row} ${type}After: after ${row} }`;
     })

@@ -70,7 +70,9 @@ async function sendNotFound(site: Site, request: FastifyRequest, reply: FastifyR
     root,
     path: '',
     title: 'Not found',
-    main: '<h1>Not found</h1>\n<p class="lead">There is no page at this path.</p>',
+    main: `<h1>Not found</h1>
+<p class="lead">There is no page at this path.</p>
+<p><a href="/">Go to the start page</a></p>`,
   });
   void reply.code(404).type(type);
   return content;

@@ -1,9 +1,10 @@
-// The tokens of GraphQL, JSON and shell commands, by CSS class; URLs are not coloured.
+// The tokens of GraphQL, JSON and shell commands, by CSS class; URLs are not coloured. JSON in single quotes has its own
+// tokens.
 const TOKENS = {
-  url: /https?:\/\/\S+/,
+  url: /https?:\/\/\S+|(?<=\s)\/\w\S*/,
   comment: /#[^\n]*/,
   key: /"(?:[^"\\\n]|\\.)*"(?=\s*:)|\b\w+(?=:)/,
-  text: /"(?:[^"\\\n]|\\.)*"/,
+  text: /"(?:[^"\\\n]|\\.)*"|(?<!\w)'[^'{\n]*'/,
   word: /\b(?:query|mutation|subscription|fragment|on|true|false|null|GET|POST|curl)\b/,
   number: /-?\b\d+(?:\.\d+)?\b/,
 };

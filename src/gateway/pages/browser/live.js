@@ -33,18 +33,23 @@ const KINDS = { CREATED: 'was created', UPDATED: 'has changed', DELETED: 'was de
 const split = (name) => name.replaceAll(/(?<!^)[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
 /**
- * Describes a change: `Order 43 was created`, `Book 7: price 12`. For types from later releases, the query does not
- * select the row.
+ * Describes a change: `Order 43 (Rex) was created: quantity 2`, `Book 7 (Emma): price 12`. The name in parentheses is that
+ * of the object, or of the one to which it refers. For types from later releases, the query does not select the row.
  */
 function toWords({ type, kind, ...rows }) {
   const name = type.replace(/Change$/, '');
   const [before, after] = [rows[`${name}Before`], rows[`${name}After`]];
-  const changes = Object.keys((before && after) ?? {})
-    .filter((field) => before[field] !== after[field])
-    .map((field) => `${split(field)} ${after[field] ?? 'removed'}`);
-  const object = [split(name), (after ?? before)?.id].filter(Boolean).join(' ');
-  if (changes.length > 0) return `${object}: ${changes.join(', ')}`;
-  return `${object} ${KINDS[kind] ?? 'has changed'}`;
+  const { id, related, ...columns } = after ?? before ?? {};
+  const called = columns.name ?? related?.name;
+  const object = [split(name), id, called && `(${called})`].filter(Boolean).join(' ');
+  const isShown = (field) =>
+    before ? before[field] !== columns[field] : typeof columns[field] === 'number';
+  const values = Object.keys(after ? columns : {})
+    .filter(isShown)
+    .map((field) => `${split(field)} ${columns[field] ?? 'removed'}`);
+  const isUpdate = before && values.length > 0;
+  const event = isUpdate ? object : `${object} ${KINDS[kind] ?? 'has changed'}`;
+  return [event, values.join(', ')].filter(Boolean).join(': ');
 }
 
 function createItem(change) {
