@@ -12,6 +12,7 @@ import { tap } from 'rxjs';
 
 import { collect, listsToForget, type Result, rowsToForget } from '../lists.ts';
 import { mayPass } from '../retries.ts';
+import { createRenewLink } from './renew-token.ts';
 
 const list = relayStylePagination(['filter', 'orderBy']);
 
@@ -93,16 +94,23 @@ declare module '@apollo/client' {
   }
 }
 
-/**
- * Creates a client for a gateway. `possibleTypes` are those of its schema; `live` is the link for
- * subscriptions, such as that of `createLiveLink`.
- */
+interface ClientOptions {
+  /** Adds the token to each request, for example. */
+  fetch?: typeof globalThis.fetch;
+  /** The link for subscriptions, such as that of `createLiveLink`. */
+  live?: ApolloLink;
+  /** Gets a new token when the gateway rejects the old one, and keeps it for `fetch`. */
+  renew?: () => Promise<unknown>;
+}
+
+/** Creates a client for a gateway. `possibleTypes` are those of its schema. */
 export const createApolloClient = (
   uri: string,
   possibleTypes: Record<string, string[]>,
-  { fetch = globalThis.fetch, live }: { fetch?: typeof globalThis.fetch; live?: ApolloLink } = {},
+  { fetch = globalThis.fetch, live, renew }: ClientOptions = {},
 ): ApolloClient => {
-  const http = ApolloLink.from([retry, throwPassing, new HttpLink({ uri, fetch })]);
+  const links = [retry, throwPassing, new HttpLink({ uri, fetch })];
+  const http = ApolloLink.from(renew ? [createRenewLink(renew), ...links] : links);
   return new ApolloClient({
     cache: new InMemoryCache({
       // The pattern is for error types that later releases add: a result with an error's fields counts as an error.

@@ -1,11 +1,8 @@
-import { ApolloLink, CombinedGraphQLErrors } from '@apollo/client';
+import { type ApolloLink, CombinedGraphQLErrors } from '@apollo/client';
 import { ErrorLink } from '@apollo/client/link/error';
 import { from, switchMap } from 'rxjs';
 
-/**
- * Creates the link that gets a new token when the gateway rejects the old one, and repeats the request once. `renew` keeps
- * the token for the `fetch` that adds it to each request. Put this link before all others.
- */
+/** Creates the link that gets a new token when the gateway rejects the old one, and repeats the request once. */
 export const createRenewLink = (renew: () => Promise<unknown>): ApolloLink =>
   new ErrorLink(({ error, operation, forward }) => {
     const errors = CombinedGraphQLErrors.is(error) ? error.errors : [];
