@@ -27,7 +27,7 @@ const rename = (text: string): string =>
 /** Renames what a copy of the bookshop calls its columns and tables. */
 function renameIn(copy: string): void {
   const tables = join(copy, 'generated', 'tables.ts');
-  const named = /(?<="(?:name|column|ownColumn)": )"[^"]*"/g;
+  const named = /(?<="(?:name|column|ownColumn|parent)": |"columns": \[\s*)"[^"]*"/g;
   writeFileSync(tables, readFileSync(tables, 'utf8').replaceAll(named, rename));
   const [last = ''] = readdirSync(join(copy, 'migrations')).toSorted().toReversed();
   const migration = join(copy, 'migrations', last, 'migration.sql');
