@@ -89,7 +89,9 @@ export async function startGateway(
     isLevelEnabled: () => true,
   };
   const configured = readConfig(environment);
-  const config = { ...configured, limits: { ...configured.limits, ...limits } };
+  // On a busy machine, new documents wait for longer.
+  const patient = { ...configured.limits, maxDocumentWaitMs: 60_000 };
+  const config = { ...configured, limits: { ...patient, ...limits } };
   const db = await open(config, log);
   const { server, stop } = await createGateway(store, db, config, log);
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));

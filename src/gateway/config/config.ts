@@ -37,6 +37,8 @@ const REQUEST_LIMITS = {
   maxRootFields: 50,
   /** The length of an input string, in UTF-16 code units. */
   maxTextLength: 10_000,
+  /** How long a new document may wait to be checked. If it waited longer, clients might time out. */
+  maxDocumentWaitMs: 2000,
 };
 
 const toLimits = (variables: Variables) =>

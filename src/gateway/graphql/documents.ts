@@ -19,8 +19,6 @@ const BYTES_PER_TOKEN = 500;
 const MAX_CACHED = 1000;
 const MAX_CACHED_BYTES = 50_000_000;
 
-// If a document waited longer, clients might time out.
-const MAX_WAIT_MS = 2000;
 const MAX_WAITING = 500;
 
 // Limits for the documents that are found by their hash with DOCUMENTS=automatic.
@@ -63,13 +61,17 @@ const createSections = (maxWaitMs: number) => ({
  * token neither wait for them nor lose cached documents to them.
  */
 export function createDocuments(
-  { documents: mode, responseTimeoutMs }: Pick<Config, 'documents' | 'responseTimeoutMs'>,
+  {
+    documents: mode,
+    responseTimeoutMs,
+    limits,
+  }: Pick<Config, 'documents' | 'responseTimeoutMs' | 'limits'>,
   manifest?: Manifest,
 ) {
   const trusted = new Map(
     Array.from(manifest?.values() ?? [], ({ text, parsed }) => [text, parsed]),
   );
-  const maxWaitMs = Math.min(MAX_WAIT_MS, responseTimeoutMs);
+  const maxWaitMs = Math.min(limits.maxDocumentWaitMs, responseTimeoutMs);
   const strangers = createSections(maxWaitMs);
   const known = createSections(maxWaitMs);
   const sectionsOf = ({ subject }: Caller) => (subject === undefined ? strangers : known);
