@@ -114,7 +114,7 @@ describe('a new document', () => {
       if (status === 503) queue.emit('full');
     };
     const attacks = attackers.flatMap((attacker) =>
-      Array.from({ length: 170 }, () => attack(attacker)),
+      Array.from({ length: 250 }, () => attack(attacker)),
     );
     const ended = Promise.allSettled(attacks);
     await full;
