@@ -21,6 +21,7 @@ beforeAll(async () => {
   for (const name of [
     'build.js',
     'CHANGELOG.md',
+    'SECURITY.md',
     'package.json',
     'tsconfig.json',
     'docs',

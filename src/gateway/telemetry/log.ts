@@ -35,7 +35,7 @@ function toLoggedError(error: unknown, depth = 0): object {
 // Reading isTTY opens process.stdout, which makes Node.js set a pipe or a socket to non-blocking, but a terminal to blocking: until
 // somebody reads it (Ctrl-S), nothing would be served. Node.js has its own description of the terminal, so the shell's stays blocking.
 const isTerminal = process.stdout.isTTY;
-// oxlint-disable-next-line no-underscore-dangle -- Node.js has no other way.
+// oxlint-disable-next-line no-underscore-dangle -- Node.js 20 to 24 has no other way; test/operations/postgres/broken-log.test.ts fails without it
 if (isTerminal) Object(process.stdout)._handle?.setBlocking?.(false);
 
 /** The time until which `flush` waits for the reader. */
