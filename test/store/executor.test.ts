@@ -37,6 +37,7 @@ import {
   type GraphqlAnswer,
   startGateway,
 } from '../support/gateway.ts';
+import { letASecondPass } from '../support/logged.ts';
 import { type Operation, operationsOn, TAME, WILD, UNLIMITED } from '../support/operations.ts';
 import { rounds } from '../support/rounds.ts';
 
@@ -107,6 +108,8 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
       caller: await createAuthenticate(undefined)({}),
       recipient: { destroyed: false },
       changes: { publishWrite: () => {} },
+      req: { headers: {} },
+      params: {},
     }),
     plugins: [usePaths, useGraphqlJs()],
     logging: false,
@@ -194,12 +197,15 @@ async function expectAsReference(operation: Operation): Promise<void> {
   const reference = await askReference(operation);
   const written = isWriting && (await store.putBack());
   for (let time = 1; time <= REPETITIONS; time += 1) {
+    letASecondPass();
     const answer = await askGateway(operation);
     const logged = gateway.loggedErrors.splice(0);
     expect(isWriting && (await store.putBack())).toEqual(written);
     await expectSame(operation, answer, reference);
     const failures = answer.errors?.filter(({ extensions }) => extensions.status >= 500) ?? [];
-    expect(logged).toHaveLength(failures.length);
+    // The same cause is logged once.
+    expect(logged.length > 0).toBe(failures.length > 0);
+    expect(logged.length).toBeLessThanOrEqual(failures.length);
   }
 }
 

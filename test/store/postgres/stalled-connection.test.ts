@@ -6,6 +6,7 @@ import { openPostgres } from '../../../src/gateway/database/postgres.ts';
 import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { letASecondPass } from '../../support/logged.ts';
 import { type StatementProxy, startStatementProxy } from '../../support/statement-proxy.ts';
 
 let gateway: Gateway;
@@ -55,6 +56,7 @@ describe('a transaction with a statement that gets no response in time', () => {
   it.each(['BEGIN', 'insert into idempotency_keys', 'insert into categories', 'COMMIT'])(
     'does not include the next write if the statement is %s',
     async (statement) => {
+      letASecondPass();
       const send = hold(statement);
       const failed = await gateway.graphql(CREATE, { key: statement });
       expect(failed.errors?.[0]?.extensions.code).toBe('SERVICE_UNAVAILABLE');
