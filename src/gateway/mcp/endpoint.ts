@@ -40,6 +40,7 @@ const VERSION = '1';
 
 // The first version without a handshake, which the list of the library lacks.
 const NEWEST = '2026-07-28';
+const VERSION_IN_META = 'io.modelcontextprotocol/protocolVersion';
 
 // The tools are the same until the gateway is started again.
 const CACHE = { ttlMs: 300_000, cacheScope: 'private' } as const;
@@ -178,7 +179,10 @@ async function answer(
  * would say what else the message lacks.
  * @throws GatewayError if the version is sent more than once
  */
-function findVersionError({ 'mcp-protocol-version': requested }: IncomingHttpHeaders): unknown {
+function findVersionError(
+  { 'mcp-protocol-version': requested }: IncomingHttpHeaders,
+  message: object,
+): unknown {
   if (typeof requested !== 'string') return undefined;
   // node:http joins the values.
   if (requested.includes(',')) {
@@ -187,14 +191,14 @@ function findVersionError({ 'mcp-protocol-version': requested }: IncomingHttpHea
       'The header MCP-Protocol-Version is sent more than once.',
     );
   }
-  if (requested <= NEWEST) return undefined;
+  const { params }: { params?: unknown } = message;
+  const isDeclared = Object(Object(params)['_meta'])[VERSION_IN_META] !== undefined;
+  if (requested <= NEWEST || isDeclared) return undefined;
   const supported = [NEWEST, ...SUPPORTED_PROTOCOL_VERSIONS];
   const text = `Unsupported protocol version: ${requested} (supported versions: ${supported.join(', ')})`;
-  const { code, message, data } = new UnsupportedProtocolVersionError(
-    { supported, requested },
-    text,
-  );
-  return { jsonrpc: '2.0', id: null, error: { code, message, data } };
+  const { code, data } = new UnsupportedProtocolVersionError({ supported, requested }, text);
+  const { id = null }: { id?: unknown } = message;
+  return { jsonrpc: '2.0', id, error: { code, message: text, data } };
 }
 
 /** Returns the tool that a message calls, if it does. */
@@ -242,7 +246,7 @@ export const createMcp =
         }
         const message = withoutNulls(body);
         requireShort(message);
-        const versionError = findVersionError(headers);
+        const versionError = findVersionError(headers, message);
         if (versionError) return reply.code(400).send(versionError);
         for (const scope of toolIn(message, tools)?.scopes ?? []) {
           requireScope(request.caller, scope);
