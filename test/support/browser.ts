@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import axe, { type AxeResults } from 'axe-core';
+import axe from 'axe-core';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 
 const CHROMIUM = '/usr/bin/chromium';
@@ -76,7 +76,10 @@ export async function setScheme(page: Page, scheme: Scheme): Promise<void> {
     .map(({ finished }) => finished))`);
 }
 
-/** Returns the violations that axe finds on a page: each rule and element. */
+/**
+ * Returns the violations that axe finds on a page: each rule and element. An editor draws its lines again at any time:
+ * where a drawn element left the page meanwhile, axe runs again.
+ */
 export async function findInaccessible(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   const options = {
@@ -84,9 +87,14 @@ export async function findInaccessible(page: Page): Promise<string[]> {
     resultTypes: ['violations'],
     // axe would write imported style sheets into the page, which the page's policy forbids.
     preload: false,
+    elementRef: true,
   };
-  const results = await page.evaluate<AxeResults>(`axe.run(document, ${JSON.stringify(options)})`);
-  return results.violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ target }) => `${id}: ${target.join(' ')}`),
-  );
+  return await page.evaluate<string[]>(`(async () => {
+    let nodes;
+    do {
+      const { violations } = await axe.run(document, ${JSON.stringify(options)});
+      nodes = violations.flatMap(({ id, nodes }) => nodes.map((node) => ({ id, ...node })));
+    } while (nodes.some(({ element }) => !element.isConnected));
+    return nodes.map(({ id, target }) => id + ': ' + target.join(' '));
+  })()`);
 }
