@@ -430,6 +430,16 @@ describe('a request to upgrade to another protocol', () => {
     socket.destroy();
   });
 
+  it("causes one warning in the log if Node.js can't ignore it", async () => {
+    for (const _ of [1, 2]) {
+      const socket = await connectTo(gateway);
+      expect(await exchange(socket, h2c(body))).toContain('200 OK');
+      socket.destroy();
+    }
+    const announced = gateway.loggedWarnings.filter((line) => String(line).includes('Upgrade'));
+    expect(announced).toHaveLength(CAN_IGNORE_UPGRADE ? 0 : 1);
+  });
+
   const operation =
     'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n' +
     `Content-Length: ${body.length}\r\n\r\n${body}`;

@@ -10,6 +10,7 @@ import type { Store } from '../store.ts';
 import { checkDatabase } from '../tables/check-database.ts';
 import { deleteOldKeys } from '../tables/idempotency.ts';
 import type { Log } from '../telemetry/log.ts';
+import { announceDeprecated, announceInfinite } from './announce.ts';
 import { fillSample } from './fill-sample.ts';
 
 const MAINTAIN_EVERY_MS = 600_000;
@@ -40,14 +41,21 @@ async function listen(server: Server, { host, port }: Config): Promise<AddressIn
 
 /**
  * Opens the configured database, and fills a new database with samples if configured. Checks the manifest of trusted
- * documents and the tools first, so that an invalid one prevents startup before anything changes.
+ * documents and the tools first, so that an invalid one prevents startup before anything changes. Warns of what the
+ * operator uses and a later release removes.
  * @throws ConfigError, MigrationError
  */
 export async function openStore(store: Store, config: Config, log: Log): Promise<Database> {
-  if (config.manifest) readManifest(config.manifest, store.schema, config);
+  if (config.manifest) {
+    const manifest = readManifest(config.manifest, store.schema, config);
+    const texts = Array.from(manifest, ([id, { text }]) => [`document ${id}`, text] as const);
+    announceDeprecated(texts, store.schema, log);
+  }
   if (config.mcpOperations) {
     const { readTools } = await import('../mcp/tools.ts');
-    readTools(config.mcpOperations, store.schema, config);
+    const tools = readTools(config.mcpOperations, store.schema, config);
+    const texts = Array.from(tools, ([name, { text }]) => [`tool ${name}`, text] as const);
+    announceDeprecated(texts, store.schema, log);
   }
   const db = await openDatabase(store.migrations, config, log);
   await checkDatabase(db, store, log);
@@ -102,4 +110,8 @@ export async function serve(
   const address = await listening;
   log.info(`Database: ${db.description}`);
   logAddress(address, config, log);
+  // Later, because it can read a whole table.
+  await announceInfinite(db, store, log).catch((error: unknown) =>
+    log.warn({ err: error }, 'Infinite times could not be looked for.'),
+  );
 }

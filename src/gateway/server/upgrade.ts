@@ -21,6 +21,10 @@ const MAX_FRAGMENTS = 100;
 // 16 bytes in base64.
 const KEY = /^[\w+/]{22}==$/;
 
+const ANNOUNCEMENT =
+  'A client asked for another protocol than WebSockets in the header Upgrade, as the HTTP clients of Java do for HTTP/2. ' +
+  `From 5.0.0 on, such requests fail with Node.js ${process.version}: use 22.21, or 24.9 or later.`;
+
 /**
  * Whether a request asks for a WebSocket. A server may ignore any other Upgrade, and must ignore an Upgrade in HTTP/1.0
  * (RFC 9110 §7.8). Some clients, such as Java's, ask for HTTP/2 in this way with their first request.
@@ -82,14 +86,17 @@ function ignoreUpgrade(
  * Returns the server to which @fastify/websocket listens. Of the events of `server`, it emits `upgrade`, and only for
  * WebSockets: the plugin would route any other Upgrade without the body of its request.
  */
-function selectWebSockets(server: Server, turns: Turns): Server {
+function selectWebSockets({ server, log }: FastifyInstance, turns: Turns): Server {
   const selected = new EventEmitter();
+  let isAnnounced = false;
   server.on('upgrade', (request, socket, head) => {
     // The unfinished response is lost, because node:http has detached the socket from it.
     if (isResponding(turns, socket)) return void socket.destroy();
     // node:http has dropped any headers above the limit. If Content-Length is among them, the body would be read as a
     // request.
     if (!isWebSocket(request) && !hasTooManyHeaders(request)) {
+      if (!isAnnounced) log.warn(ANNOUNCEMENT);
+      isAnnounced = true;
       return ignoreUpgrade(server, request, socket, head);
     }
     return void selected.emit('upgrade', request, socket, head);
@@ -107,7 +114,7 @@ export async function acceptWebSockets(
   const { maxBodyBytes: maxPayload } = config.limits;
   await app.register(websocket, {
     options: {
-      server: selectWebSockets(app.server, turns),
+      server: selectWebSockets(app, turns),
       maxPayload,
       maxFragments: MAX_FRAGMENTS,
     },

@@ -1,10 +1,17 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
 import { ConfigError, readConfig } from '../../../src/gateway/config/config.ts';
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
+import { announceInfinite } from '../../../src/gateway/server/announce.ts';
+import { openStore } from '../../../src/gateway/server/serve.ts';
 import { createLog } from '../../../src/gateway/telemetry/log.ts';
+import { petStore } from '../../../src/store/index.ts';
 import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
+import { withFolder, withManifest } from '../../support/manifest.ts';
 import { runSql } from '../../support/postgres.ts';
 
 let database: Awaited<ReturnType<typeof copyOnPostgres>>;
@@ -15,24 +22,66 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-/** Opens a database and returns the warnings in the log. */
-async function warningsOf(url: string): Promise<unknown[]> {
+/** Opens the store on the database and returns the warnings in the log. */
+async function readWarnings(environment: Record<string, string> = {}): Promise<unknown[]> {
   const warnings: unknown[] = [];
   const log = createLog('silent');
   log.warn = (text: unknown) => void warnings.push(text);
-  const db = await openPostgres(MIGRATIONS, url, readConfig({}), log);
+  const config = readConfig({ DATABASE_URL: database.url, ...environment });
+  const db = await openStore(petStore, config, log);
+  await announceInfinite(db, petStore, log);
   await db.close();
   return warnings;
 }
 
 it('a database with the usual settings causes no warning', async () => {
-  expect(await warningsOf(database.url)).toEqual([]);
+  expect(await readWarnings()).toEqual([]);
 });
 
 it('synchronous_commit=off causes a warning, because a crash may lose writes', async () => {
   await runSql(database.url, `alter database ${name} set synchronous_commit to off`);
-  expect(await warningsOf(database.url)).toEqual([expect.stringContaining('synchronous_commit')]);
+  expect(await readWarnings()).toEqual([expect.stringContaining('synchronous_commit')]);
 });
+
+it('an infinite time causes a warning that names its column', async () => {
+  await runSql(
+    database.url,
+    `insert into categories (name) values ('Fish');
+     insert into pets (name, status, category_id) select 'Nemo', 'available', id from categories;
+     insert into orders (pet_id, quantity, ship_date) select id, 1, 'infinity' from pets;
+     insert into orders (pet_id, quantity) select id, 1 from pets`,
+  );
+  expect(await readWarnings()).toEqual([
+    'orders.ship_date has rows with infinity or -infinity, which a later release will replace by null.',
+  ]);
+});
+
+const documentOf = (operation: string): string =>
+  `"Cancels an order." mutation ${operation}($id: ID!, $key: String!) {
+     cancelOrder(id: $id, idempotencyKey: $key) { ... on Error { status } } }`;
+
+it('trusted documents that use a deprecated field cause one warning, which names the first ten', () =>
+  withManifest(
+    Object.fromEntries(
+      Array.from({ length: 12 }, (_, id) => [`d${id}`, documentOf(`Cancel${id}`)]),
+    ),
+    async (DOCUMENTS_MANIFEST) => {
+      const warnings = await readWarnings({ DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST });
+      expect(warnings).toEqual([
+        expect.stringMatching(
+          /^The field Error\.status is deprecated\. .* Used by document d0, .*document d9 and 2 more\.$/,
+        ),
+      ]);
+    },
+  ));
+
+it('a tool that uses a deprecated field causes a warning that names it', () =>
+  withFolder(async (MCP_OPERATIONS) => {
+    writeFileSync(join(MCP_OPERATIONS, 'cancel.graphql'), documentOf('cancel'));
+    expect(await readWarnings({ MCP_OPERATIONS })).toEqual([
+      expect.stringMatching(/^The field Error\.status is deprecated\. .* Used by tool cancel\.$/),
+    ]);
+  }));
 
 it('a gateway does not start if foreign keys are off for its role, and the role is not allowed to turn them on', async () => {
   const role = `role_${name}`;
