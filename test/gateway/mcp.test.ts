@@ -308,6 +308,15 @@ describe('a call of a tool', () => {
     expect(error ?? '').not.toMatch(/INVALID_INPUT/);
   });
 
+  it('treats an empty list for an optional argument like no value, since it would match nothing', async () => {
+    const client = await connectClient(gateway);
+    const all = await callTool(client, 'some');
+    expect(await callTool(client, 'some', { ids: [] })).toEqual(all);
+    expect((await callTool(client, 'add', { input: [], ...NEW_KEY })).error).toMatch(
+      /INVALID_INPUT/,
+    );
+  });
+
   it('takes a single value where a list belongs', async () => {
     const { error, data } = await callTool(await connectClient(gateway), 'some', { ids: 7 });
     expect([error, data]).toEqual([undefined, { pets: { nodes: [] } }]);

@@ -44,7 +44,7 @@ async function argumentsOf(name: string): Promise<Record<string, unknown>> {
   }
   if (name === 'rename_pet') return { petId, name: 'Whiskers', idempotencyKey };
   if (name === 'set_status') return { petId, status: 'AVAILABLE', idempotencyKey };
-  if (name === 'restock') return { petId, units: 1, idempotencyKey };
+  if (name === 'restock') return { petId, by: 1, idempotencyKey };
   if (name === 'place_orders') return { input: [{ petId, quantity: 1 }], idempotencyKey };
   const id = await makeOrder(gateway, petId);
   return { id, ...(name === 'reschedule_order' && { shipDate: null }), idempotencyKey };
@@ -204,13 +204,13 @@ describe('the tools that read', () => {
 });
 
 describe('last_changes', () => {
-  it('returns the newest changes at the end, with names while the pet exists, and a single cursor', async () => {
+  it('returns the newest changes at the end, with names while the pet exists, and the way to earlier ones', async () => {
     const client = await connectClient(gateway);
     const id = await makePet(gateway, { name: 'Comet', stock: 2 });
     const order = await makeOrder(gateway, id, { quantity: 2 });
     const types = ['INVENTORY_ITEM', 'ORDER'];
     await untilSettled(gateway.db);
-    const { data } = await callTool(client, 'last_changes', { types, count: 2 });
+    const { data } = await callTool(client, 'last_changes', { types, last: 2 });
     expect(data.changes.nodes).toMatchObject([
       {
         before: { quantity: 2 },
@@ -219,8 +219,10 @@ describe('last_changes', () => {
       },
       { orderId: order, after: { petId: id, quantity: 2 }, order: { pet: { name: 'Comet' } } },
     ]);
-    expect(data.changes.pageInfo).toEqual({ endCursor: expect.any(String) });
-    expect(JSON.stringify(data.changes.nodes)).not.toMatch(/[cC]ursor/);
+    const { hasPreviousPage, startCursor: before } = data.changes.pageInfo;
+    expect(hasPreviousPage).toBe(true);
+    const { data: earlier } = await callTool(client, 'last_changes', { types, last: 1, before });
+    expect(earlier.changes.nodes).toMatchObject([{ kind: 'CREATED', after: { quantity: 2 } }]);
   });
 
   it('returns changes to what is gone without an error', async () => {
@@ -230,7 +232,7 @@ describe('last_changes', () => {
     await mutate(gateway, 'cancelOrder', { id: order });
     await mutate(gateway, 'deletePet', { id });
     await untilSettled(gateway.db);
-    const { error, data } = await callTool(client, 'last_changes', { count: 2 });
+    const { error, data } = await callTool(client, 'last_changes', { last: 2 });
     expect(error).toBeUndefined();
     expect(data.changes.nodes).toContainEqual(
       expect.objectContaining({ petId: id, kind: 'DELETED', inventoryItem: null }),

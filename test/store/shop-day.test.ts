@@ -147,7 +147,7 @@ const DAY: [request: string, steps: Step[]][] = [
     [
       {
         tool: 'restock',
-        args: { petId: '58', units: 10 },
+        args: { petId: '58', by: 10 },
         shows: { adjustInventory: { quantity: 11, pet: { name: 'Neptune' } } },
       },
     ],
@@ -185,6 +185,31 @@ const DAY: [request: string, steps: Step[]][] = [
     ],
   ],
   [
+    'Sell a Nemo, and no Whiskers.',
+    [
+      {
+        tool: 'place_orders',
+        args: {
+          input: [
+            { petId: '8', quantity: 1 },
+            { petId: '2', quantity: 0 },
+          ],
+        },
+        fails: /^INVALID_INPUT: .+\{"path":\["input","1","quantity"\]/,
+      },
+    ],
+  ],
+  [
+    'Which orders have no ship date?',
+    [
+      {
+        tool: 'orders_to_ship',
+        args: { hasShipDate: false },
+        shows: { orders: nodes({ id: '5', shipDate: null }) },
+      },
+    ],
+  ],
+  [
     'Ship the Whiskers three days later.',
     [
       {
@@ -203,6 +228,17 @@ const DAY: [request: string, steps: Step[]][] = [
         tool: 'reschedule_order',
         args: { id: '41', shipDate: null },
         shows: { rescheduleOrder: { shipDate: null, pet: WHISKERS } },
+      },
+      {
+        tool: 'last_changes',
+        args: { types: ['ORDER'], last: 1 },
+        shows: {
+          changes: {
+            nodes: [
+              { before: { shipDate: '2100-12-27T09:00:00.000Z' }, after: { shipDate: null } },
+            ],
+          },
+        },
       },
     ],
   ],
@@ -287,7 +323,7 @@ const DAY: [request: string, steps: Step[]][] = [
     [
       {
         tool: 'last_changes',
-        args: { count: 1 },
+        args: { last: 1 },
         shows: {
           changes: {
             nodes: [
@@ -298,6 +334,7 @@ const DAY: [request: string, steps: Step[]][] = [
                 after: { name: 'Tigger' },
               },
             ],
+            pageInfo: { hasPreviousPage: true },
           },
         },
       },
@@ -330,8 +367,8 @@ describe('with the tools of the store', () => {
       const writes = tools.find(({ name }) => name === tool)?.annotations?.readOnlyHint === false;
       const key = writes && { idempotencyKey: randomUUID() };
       const given = typeof args === 'function' ? args(last) : args;
-      const { data, error } = await callTool(client, tool, { ...given, ...key });
-      expect(error ?? '').toMatch(fails ?? /^$/);
+      const { data, error = '', details = '' } = await callTool(client, tool, { ...given, ...key });
+      expect(error + details).toMatch(fails ?? /^$/);
       expect(data ?? {}).toMatchObject(shows ?? {});
       last = data;
     }

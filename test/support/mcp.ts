@@ -30,14 +30,13 @@ export async function connectClient(
   return client;
 }
 
-/** Calls a tool and returns its data; or the text of its error. */
+/** Calls a tool and returns its data; or the text of its error, and its details as JSON. */
 export async function callTool(client: Client, name: string, args: Record<string, unknown> = {}) {
   const { isError, content, structuredContent } = await client.callTool({ name, arguments: args });
-  const [first] = content;
-  const text = first?.type === 'text' ? first.text : '';
+  const [text = '', details] = content.map((part) => (part.type === 'text' ? part.text : ''));
   // The tool of the test determines the shape of the data.
   // oxlint-disable-next-line typescript/no-explicit-any
-  return { error: isError ? text : undefined, data: structuredContent as any };
+  return { error: isError ? text : undefined, details, data: structuredContent as any };
 }
 
 /** Posts a message of the protocol of 2025, or any text. */

@@ -10,12 +10,15 @@ const takesNull = ({ anyOf = [] }: JSONObject): boolean =>
 const issueAt = (path: readonly string[], message: string): InvalidInput =>
   new InvalidInput([{ path, message }]);
 
+const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
+
 /**
- * Returns a value without nulls in place of optional values: many models and clients send null for what they omit.
+ * Returns a value without nulls and empty lists in place of optional values: many models and clients send them for what
+ * they omit. A condition with an empty list would match nothing.
  * @throws InvalidInput if an object or a list is sent as a string of JSON, which models do, too
  */
 function read(value: unknown, schema: JSONObject, path: readonly string[]): unknown {
-  const { type, items, properties } = schema;
+  const { type, items, properties, required } = schema;
   if (type === 'array' && !Array.isArray(value)) {
     if (typeof value === 'string' && /^\s*\[.*\]\s*$/s.test(value)) {
       throw issueAt(path, 'must be a list, not a string that contains one as JSON.');
@@ -34,8 +37,9 @@ function read(value: unknown, schema: JSONObject, path: readonly string[]): unkn
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, inner]) => {
       const of = schemas.get(name) ?? {};
-      const isOmitted = inner === null && schemas.has(name) && !takesNull(of);
-      return isOmitted ? [] : [[name, read(inner, of, [...path, name])]];
+      const isRequired = [required].flat().includes(name);
+      const isLeftOut = inner === null ? !takesNull(of) : isEmpty(inner) && !isRequired;
+      return isLeftOut && schemas.has(name) ? [] : [[name, read(inner, of, [...path, name])]];
     }),
   );
 }

@@ -29,8 +29,9 @@ const messageIn = (data: object): string | undefined =>
     .map((value: unknown): unknown => Object(value).message)
     .find((message) => typeof message === 'string');
 
-const toLine = (code: string, ...sentences: (string | undefined)[]): string =>
-  `${code}: ${sentences.filter(Boolean).join(' ')}`;
+/** Returns the line of an error. Messages of graphql-js may have no full stop. */
+const toLine = (code: string, message = '', ...advice: (string | undefined)[]): string =>
+  [`${code}: ${message.replace(/[^.?]$/, '$&.')}`, ...advice.filter(Boolean)].join(' ');
 
 /**
  * Returns the result of a tool: the data, or the errors with their codes and what to do.
