@@ -390,7 +390,7 @@ const LISTS: Fault[] = [
   },
   {
     name: 'a range of dates includes its end',
-    file: 'src/gateway/tables/filter-by.ts',
+    file: 'src/gateway/tables/filter-by-order.ts',
     text: '${by} < ${toValue(field, before)}',
     replacement: '${by} <= ${toValue(field, before)}',
     test: ['test/store/filters.test.ts', "the rows of 'orders' that match .* before: .2027"],
@@ -404,7 +404,7 @@ const LISTS: Fault[] = [
   },
   {
     name: 'a range of a required time reads all older rows',
-    file: 'src/gateway/tables/filter-by.ts',
+    file: 'src/gateway/tables/filter-by-order.ts',
     text: "(${join(isIn(raw(column)), ' and ')}) is true",
     replacement: "${join(isIn(raw(column)), ' and ')}",
     test: ['test/gateway/postgres/ranges.test.ts', 'reads few rows for a page: a day'],

@@ -109,6 +109,12 @@ const things = createRepository(table('Thing'), {
             [`${name}Is`, filterBy.value(field, by('with this value', isRecorded))],
             [`${name}In`, filterBy.oneOf(field, by('with one of these', isRecorded))],
             [`${name}Set`, filterBy.isSet(field, { only: 'that have it' })],
+            ...(type === 'Int'
+              ? [
+                  [`${name}Min`, filterBy.min(field as Field<number>, by('from this value'))],
+                  [`${name}Max`, filterBy.max(field as Field<number>, by('up to this value'))],
+                ]
+              : []),
           ];
         }),
       ),
@@ -322,6 +328,23 @@ describe('lists of rows with every kind of value', () => {
       expect(await list({ [`${name}Set`]: isWanted })).toEqual(matching);
     });
   });
+
+  describe.each(COLUMNS.filter(({ type }) => type === 'Int'))(
+    'a minimum or maximum of $name',
+    ({ name, column, values }) => {
+      it.each([
+        ['Min', '>='],
+        ['Max', '<='],
+      ])('matches no row without a value, in lists and in the change log: %s', async (end, is) => {
+        for (const limit of values) {
+          const filter = { [`${name}${end}`]: limit };
+          const matching = await idsIn(`where ${column} ${is} ${limit} order by id`);
+          expect(await list(filter)).toEqual(matching);
+          expect(await recordedBy(filter)).toEqual([matching, matching]);
+        }
+      });
+    },
+  );
 
   it('a filter by a related row matches no row without one, in lists and in the change log', async () => {
     const filter = { word: ['b', 'null'] };

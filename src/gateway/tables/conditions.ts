@@ -30,6 +30,9 @@ export interface Given {
   readonly recorded?: RecordedCondition;
 }
 
+/** How PostgreSQL plans a condition, unless it says otherwise. */
+export const plain = { isSearch: false, isSkewed: false, isConstant: false } as const;
+
 /** Where a filter is used. */
 export type Place = 'list' | 'changes';
 

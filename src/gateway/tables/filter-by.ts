@@ -8,11 +8,14 @@ import {
   type Condition,
   type IdBounds,
   missingIndex,
+  plain,
   type Requirement,
   SEARCH_COST,
 } from './conditions.ts';
 import { recordedAmong, recordedOf, type Related } from './recorded.ts';
 import { type Field, toValue } from './stored-table.ts';
+
+export { isSet, max, min, range } from './filter-by-order.ts';
 
 // The cost of reading related rows: one statement reads them for all changes.
 const READ_COST = '100';
@@ -28,7 +31,6 @@ const READ_COST = '100';
 //   isSet                       constant, may scan
 //   related                     may scan, planned each time unless constant
 //   search                      may scan, planned each time
-const plain = { isSearch: false, isSkewed: false, isConstant: false } as const;
 
 /** Whether a column has so few different values that PostgreSQL can plan for each of them. */
 const hasFewValues = ({ kind }: Field): boolean =>
@@ -151,96 +153,6 @@ export function words(field: Field<string>, { only, ...requirement }: Requiremen
           matches.length > 0 ? [sql`exists (select from ${texts} where ${isFound})`] : [],
       };
     }),
-  };
-}
-
-const bound =
-  (operator: '>=' | '<=', accepts: (recorded: number, limit: number) => boolean) =>
-  (field: Field<number>, requirement: Requirement): Condition => ({
-    ...requirement,
-    type: field.kind.graphql,
-    isList: false,
-    isRecorded: true,
-    cost: SEARCH_COST,
-    rule: z.int().transform((limit) => ({
-      ...plain,
-      isSkewed: true,
-      where: () => [sql`${raw(field.column)} ${raw(operator)} ${limit}`],
-      recorded: {
-        column: field.ownColumn,
-        initial: field.initial,
-        accepts: (recorded) => accepts(Number(recorded), limit),
-        toSql: (recorded) => sql`${recorded}::bigint ${raw(operator)} ${limit}::bigint`,
-      },
-    })),
-  });
-
-export const min = bound('>=', (recorded, limit) => recorded >= limit);
-
-export const max = bound('<=', (recorded, limit) => recorded <= limit);
-
-/**
- * Matches times or days in a range that includes `from` and excludes `before`. A range without bounds matches every row;
- * any other range does not match rows with a missing or infinite value.
- *
- * The bounds are compared twice: with the sort key, which is indexed, and with the column. PostgreSQL multiplies the
- * selectivities of both conditions, so it expects few rows and uses the index, even if rows are sorted by id. With a
- * single condition, it would expect the rows of a day to be spread over all ids, and read all older rows before the
- * first match. `is true` keeps both conditions apart if the column is its own sort key.
- */
-export function range(field: Field<Date>, requirement: Requirement): Condition {
-  const { column, kind, isNullable, rule } = field;
-  if (!kind.range) throw new Error(`${column} has no range.`);
-  const key = raw(kind.sort.sql(column, isNullable));
-  return {
-    ...requirement,
-    ...(isNullable && { note: 'If a bound is set, null values do not match.' }),
-    type: { ...kind.range, of: kind.graphql },
-    isList: false,
-    cost: SEARCH_COST,
-    rule: z
-      .object({ from: rule.nullish(), before: rule.nullish() })
-      .transform(({ from, before }) => {
-        const isBound = (from ?? before) != null;
-        const isIn = (by: Sql): Sql[] => [
-          ...(from == null ? [] : [sql`${by} >= ${toValue(field, from)}`]),
-          ...(before == null ? [] : [sql`${by} < ${toValue(field, before)}`]),
-        ];
-        const isFinite = [
-          ...(from == null ? [sql`${key} > '-infinity'`] : []),
-          ...(before == null ? [sql`${key} < 'infinity'`] : []),
-        ];
-        return {
-          ...plain,
-          isSearch: isBound,
-          isSkewed: isBound,
-          where: () =>
-            isBound
-              ? [...isIn(key), ...isFinite, sql`(${join(isIn(raw(column)), ' and ')}) is true`]
-              : [],
-        };
-      }),
-  };
-}
-
-/** Matches rows by whether a value is set. Infinite times and days count as missing. */
-export function isSet({ column, kind, isNullable }: Field, requirement: Requirement): Condition {
-  // A missing time counts as the latest.
-  const key = kind.sort.sql(column, isNullable);
-  const [isGiven, isMissing] = kind.isSendable
-    ? [`${key} > '-infinity' and ${key} < 'infinity'`, `${key} in ('infinity', '-infinity')`]
-    : [`${column} is not null`, `${column} is null`];
-  return {
-    ...requirement,
-    type: 'Boolean',
-    isList: false,
-    cost: SEARCH_COST,
-    rule: z.boolean().transform((isWanted) => ({
-      ...plain,
-      isSearch: true,
-      isConstant: true,
-      where: () => [raw(isWanted ? isGiven : isMissing)],
-    })),
   };
 }
 
