@@ -32,6 +32,8 @@ export const MODELS: readonly Model[] = Object.values(TABLES).map((table: Table)
   return { type: table.type, name: table.name, id, columns };
 });
 
+const MAX_INT = 2 ** 31 - 1;
+
 const SQL_TYPES: Readonly<Record<string, string>> = {
   Int: 'integer',
   BigInt: 'bigint',
@@ -41,25 +43,27 @@ const SQL_TYPES: Readonly<Record<string, string>> = {
   String: 'text',
 };
 
+/** SQL for a number of row `n` from 0 to below `count`, which does not depend on the values of other columns. */
+const spread = ({ ownColumn }: Column, count: number, purpose = ''): string =>
+  `(hashtextextended('${ownColumn} ${purpose}' || n, 0) & ${MAX_INT})::integer % ${count}`;
+
 /** SQL for the value of a column in row `n` of a model. */
-function valueOf(
-  { type: model }: Model,
-  { field, type, maxLength, isUnique }: Column,
-  rows: number,
-) {
+function valueOf({ type: model }: Model, column: Column, rows: number) {
+  const { field, type, maxLength, isUnique } = column;
   const known = Object.entries(ENUMS).find(([name]) => name === type)?.[1];
   if (listedValue(model, field, 0) !== undefined) {
     const listed = Array.from({ length: rows + 1 }, (_, n) => listedValue(model, field, n));
     const json = JSON.stringify(listed).replaceAll("'", "''");
     return `(jsonb '${json}' ->> n)::${known?.type ?? SQL_TYPES[type]}`;
   }
-  if (known) return `('{${known.values.join()}}'::${known.type}[])[n % ${known.values.length} + 1]`;
+  if (known)
+    return `('{${known.values.join()}}'::${known.type}[])[${spread(column, known.values.length)} + 1]`;
   if (type === 'String') requireAllowed(model, field, 'Name 7919'.slice(0, maxLength ?? undefined));
   const { least, count } = numbersOf(model, field);
   const values: Readonly<Record<string, string>> = {
-    Int: `${least} + ${isUnique ? 'n' : `n * 7919 % ${Math.min(count, 5000)}`}`,
+    Int: `${least} + ${isUnique ? 'n' : spread(column, Math.min(count, 5000))}`,
     BigInt: 'n',
-    Boolean: 'n % 50 <> 0',
+    Boolean: `${spread(column, 50)} <> 0`,
     DateTime: `timestamptz '2026-01-01' + n * interval '5 min'`,
     Date: `date '2026-01-01' + n % 5000`,
     String: `left('Name ' || (n * 7919 % 100000), ${maxLength})`,
@@ -70,17 +74,27 @@ function valueOf(
 }
 
 /**
- * Returns SQL that inserts rows into a table, with values derived from the model and the rules of the inputs. References
- * are to the first `parents` rows of another table.
+ * Returns SQL that inserts rows into a table. `known` has SQL for values by column, with the number `n` of the row; other
+ * values are derived from the model and the rules of the inputs. References are to the first `parents` rows of another
+ * table.
  */
-export function insertSql(model: Model, rows: number, parents: number): string {
+export function insertSql(
+  model: Model,
+  rows: number,
+  parents: number,
+  known: Readonly<Record<string, string>> = {},
+): string {
   const columns = model.columns.filter(
     ({ isReference, ownColumn }) => isReference || ownColumn !== model.id,
   );
   const values = columns.map((column) => {
+    const given = known[column.ownColumn];
+    if (given !== undefined) return given;
     if (column.isReference) return `n % ${parents} + 1`;
     const value = valueOf(model, column, rows);
-    return column.isNullable ? `case when n % 10 <> 0 then ${value} end` : value;
+    return column.isNullable
+      ? `case when ${spread(column, 10, 'null')} <> 0 then ${value} end`
+      : value;
   });
   return `insert into ${model.name} (${columns.map(({ ownColumn }) => ownColumn).join(', ')})
     select ${values.join(', ')} from generate_series(1, ${rows}) as n`;
