@@ -53,6 +53,12 @@ const EDITS: readonly Edit[] = [
       resolve: async () => new Set([1, 2, 3]),
     }),`,
   ),
+  addTo(
+    IN_QUERY,
+    `shelves: t.field({
+      description: 'Several.', ...aggregate(Shelf, () => sql\`select n as books, n as copies from generate_series(1, 2) as n\`),
+    }),`,
+  ),
   addTo(IN_BOOK, reader('readBy')),
   addTo(IN_QUERY, reader('reader')),
   addTo(
@@ -135,6 +141,11 @@ describe('a store with a mistake does not start, and says why', () => {
       ],
       'Query.counts needs the maximum size of its list: extensions: listOf(100), for example, or ' +
         'extensions: { directives: { ...listOf(100).directives, cost } } with a cost.',
+    ],
+    [
+      'a type whose list no field returns',
+      [['author.ts', '  authors: t.connection(...fields.list),\n', '']],
+      'No field returns AuthorConnection. If it is the list of a type, add t.connection(...fields.list) to Query.',
     ],
     [
       'a related row that is read by a column that does not refer to it',
@@ -274,6 +285,14 @@ describe('a resolver', () => {
       letASecondPass();
       const { errors } = await gateway.graphql('{ books(first: 1) { nodes { note } } }');
       expectCause(errors, ['books', 'nodes', 0, 'note'], NOTE);
+    }
+  });
+
+  it('that reads an aggregate with several rows fails, and the log says why, however often a query is sent', async () => {
+    for (let time = 0; time <= TIMES_UNTIL_COMPILED; time += 1) {
+      letASecondPass();
+      const { errors } = await gateway.graphql('{ shelves { books } }');
+      expectCause(errors, ['shelves'], 'A statement returned 2 rows instead of one.');
     }
   });
 

@@ -107,7 +107,9 @@ export function createSession(runner: Runner, { observe, limit, repeat }: Sessio
   return { query, write };
 }
 
-export function onlyRow<Row>([row]: readonly Row[]): Row {
-  if (row === undefined) throw new Error('A statement returned no row.');
+export function onlyRow<Row>(rows: readonly Row[]): Row {
+  const [row] = rows;
+  if (row === undefined || rows.length > 1)
+    throw new Error(`A statement returned ${rows.length} rows instead of one.`);
   return row;
 }

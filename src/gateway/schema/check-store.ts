@@ -173,10 +173,11 @@ const sizeOf = ({ extensions }: Output['field']) => extensions.directives?.listS
 /**
  * Requires a maximum size of every list, so that the cost and the size of every response can be estimated. Either the
  * list has a size (listOf), or every field that returns its type has one that names the list in `sizedFields`.
- * @throws Error that names a list without a size
+ * @throws Error that names a list without a size, or its type if no field returns it
  */
 export function requireListSizes(schema: GraphQLSchema): void {
   const outputs = [...fieldsIn(schema)];
+  const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
   const parents = outputs.map(({ field }) => ({
     types: typesOf(schema, field),
     sized: sizeOf(field)?.sizedFields ?? [],
@@ -187,6 +188,11 @@ export function requireListSizes(schema: GraphQLSchema): void {
     const isNested = isListType(getNullableType(list.ofType));
     if (!isNested && sizeOf(field)?.sizedFields.length === 0) continue;
     const around = parents.filter(({ types }) => types.has(type.name));
+    if (around.length === 0 && !roots.some((root) => root?.name === type.name)) {
+      throw new Error(
+        `No field returns ${type.name}. If it is the list of a type, add t.connection(...fields.list) to Query.`,
+      );
+    }
     if (!isNested && around.length > 0 && around.every(({ sized }) => sized.includes(field.name)))
       continue;
     throw new Error(
