@@ -111,6 +111,10 @@ describe('a changelog entry', () => {
       'Pet.name',
       'Pet.age',
     ]);
+    expect(allowedBy('- **Breaking**\n  `Pet.name`,\n  `Pet.age`:\n  ask for it.')).toEqual([
+      'Pet.name',
+      'Pet.age',
+    ]);
     expect(allowedBy('- **Compatible** `REST`: the limit is larger.')).toEqual(['REST']);
   });
 

@@ -1,6 +1,9 @@
-/** The entries of a changelog, or of a part of it. */
+/** The entries of a changelog, or of a part of it, each in one line. */
 export const entriesOf = (text: string): string[] =>
-  text.split(/^(?=- |#)/m).filter((entry) => entry.startsWith('- '));
+  text
+    .split(/^(?=- |#)/m)
+    .filter((entry) => entry.startsWith('- '))
+    .map((entry) => entry.trimEnd().replaceAll(/\s*\n\s*/g, ' '));
 
 /** The part of a changelog under `Unreleased`. */
 export const unreleasedOf = (changelog: string): string =>
