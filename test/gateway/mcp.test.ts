@@ -130,6 +130,39 @@ describe('a message to /mcp', () => {
     expect(text).toMatch(/"error":\{"code":-326\d\d,/);
   });
 
+  const ZEROS = Array(100).fill(0);
+  it.each([
+    [
+      'initialize',
+      'params.clientInfo.icons.0',
+      {
+        protocolVersion: '2025-11-25',
+        capabilities: {},
+        clientInfo: { name: 'test', version: '1', icons: ZEROS },
+      },
+    ],
+    ['initialize', 'params.protocolVersion', {}],
+    ['initialize', 'params', undefined],
+    ['tools/list', 'params.cursor', { cursor: ZEROS }],
+    ['tools/list', 'params.cursor', { cursor: ZEROS, _meta: DISCOVER }],
+    ['tools/call', 'params', undefined],
+    ['tools/call', 'params.name', { name: ZEROS }],
+    ['tools/call', 'params.arguments', { name: 'list', arguments: ZEROS }],
+  ])('is told the first invalid value: of %s, %s', async (method, place, params) => {
+    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method };
+    const isNew = params && '_meta' in params;
+    const message = { jsonrpc: '2.0', id: 1, method, params };
+    const response = await postMessage(gateway, message, isNew ? headers : {});
+    expect(await response.json()).toEqual({
+      jsonrpc: '2.0',
+      id: 1,
+      error: {
+        code: -32602,
+        message: expect.stringMatching(`^${place}: Invalid input: expected [\\w, ]+$`),
+      },
+    });
+  });
+
   it.each([
     ['calls a tool', LIST],
     ['begins a session', { jsonrpc: '2.0', id: 1, method: 'initialize', params: {} }],

@@ -4,7 +4,6 @@ import {
   type CallToolResult,
   createMcpHandler,
   isLegacyRequest,
-  McpServer,
   ProtocolError,
   ProtocolErrorCode,
   SUPPORTED_PROTOCOL_VERSIONS,
@@ -26,6 +25,7 @@ import { readArguments } from './arguments.ts';
 import { type Message, requireShort, withoutNulls } from './message.ts';
 import { describeResource } from './protected-resource.ts';
 import { toToolResult } from './tool-result.ts';
+import { ToolServer } from './tool-server.ts';
 import type { Tool, Tools } from './tools.ts';
 
 const PATH = '/mcp';
@@ -96,8 +96,8 @@ function createServer(
   { caller }: FastifyRequest,
   message: Message,
   call: Call,
-): McpServer {
-  const mcp = new McpServer(
+): ToolServer {
+  const server = new ToolServer(
     { name: 'gateway', title, version: VERSION },
     {
       capabilities: { tools: { listChanged: false } },
@@ -105,8 +105,7 @@ function createServer(
       cacheHints: { 'tools/list': CACHE, 'server/discover': CACHE },
     },
   );
-  // Not `registerTool`, with which the SDK would validate arguments and results, with messages of its own.
-  const { server } = mcp;
+  // Not McpServer, which would validate arguments and results, with messages of its own.
   server.setRequestHandler('tools/list', () => ({
     tools: [...tools.values()]
       .filter(({ scopes }) => scopes.every((scope) => hasScope(caller, scope)))
@@ -117,7 +116,7 @@ function createServer(
     if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool.');
     return call(tool, argumentsIn(message));
   });
-  return mcp;
+  return server;
 }
 
 /** Returns a request as the protocol's library reads it. It looks for both types in Accept, and knows no other spelling. */
@@ -134,7 +133,7 @@ const toRequest = ({ headers }: FastifyRequest): Request =>
 
 /** How a message is answered. */
 interface Exchange {
-  readonly create: () => McpServer;
+  readonly create: () => ToolServer;
   /** Whether the client accepts only an event stream. A response is complete, so JSON says the same in fewer bytes. */
   readonly streams: boolean;
   readonly onerror: (error: Error) => void;
