@@ -6,6 +6,7 @@ import { buildSchema } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
+import { VERSION } from '../../src/gateway/config/version.ts';
 import { readTools } from '../../src/gateway/mcp/tools.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { callOf, callTool, connectClient, postMessage } from '../support/mcp.ts';
@@ -265,6 +266,11 @@ describe('a message to /mcp', () => {
         }),
       ],
     );
+  });
+
+  it('that begins a session is answered with the version of the gateway', async () => {
+    const client = await connectClient(gateway);
+    expect(client.getServerVersion()).toMatchObject({ name: 'gateway', version: VERSION });
   });
 
   it('that lists the tools may keep the answer for some minutes', async () => {
