@@ -59,6 +59,20 @@ const EDITS: readonly Edit[] = [
       description: 'Several.', ...aggregate(Shelf, () => sql\`select n as books, n as copies from generate_series(1, 2) as n\`),
     }),`,
   ),
+  addTo(
+    IN_QUERY,
+    ['', 'with one as (select 1), two as (', 'with one as (select 1) ']
+      .map(
+        (start, index) => `rename${index}: t.string({
+        description: 'Writes.', nullable: true, extensions: { maxBytes: 6 },
+        resolve: async (_root, _args, { source: { db } }) => {
+          await db.query(sql\`${start}update books set title = 'Lost' returning id${start.endsWith('(') ? ') select id from two' : ''}\`);
+          return null;
+        },
+      }),`,
+      )
+      .join('\n'),
+  ),
   addTo(IN_BOOK, reader('readBy')),
   addTo(IN_QUERY, reader('reader')),
   addTo(
@@ -287,6 +301,17 @@ describe('a resolver', () => {
       expectCause(errors, ['books', 'nodes', 0, 'note'], NOTE);
     }
   });
+
+  it.each(['rename0', 'rename1', 'rename2'])(
+    'that writes with a statement for reading fails, and the log says why: %s',
+    async (name) => {
+      const { errors } = await gateway.graphql(`{ ${name} }`);
+      expectCause(errors, [name], 'A statement that writes needs `write`.');
+      expect(await gateway.data('{ books(first: 1) { nodes { title } } }')).toEqual({
+        books: { nodes: [{ title: 'One' }] },
+      });
+    },
+  );
 
   it('that reads an aggregate with several rows fails, and the log says why, however often a query is sent', async () => {
     for (let time = 0; time <= TIMES_UNTIL_COMPILED; time += 1) {

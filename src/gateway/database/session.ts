@@ -24,6 +24,9 @@ export interface RunOptions {
   readonly recipient?: Recipient | undefined;
 }
 
+// A statement that writes: itself, or in its WITH.
+const WRITING = /^\s*(?:with\b[^]*[()]\s*)?(?:insert|update|delete|merge)\b/i;
+
 /** Something that runs statements: a server or a transaction. */
 export interface Runner {
   /** Runs one statement. TYPE_PARSERS parse the values in its rows. */
@@ -80,6 +83,7 @@ export function createSession(runner: Runner, { observe, limit, repeat }: Sessio
    * Runs one statement that only reads. Its parameters are bound, never put into the text. Once the recipient is
    * destroyed, the statement is not started or, if the database can cancel it, is cancelled.
    * @throws RecipientGone
+   * @throws Error for a statement that writes, which must be neither repeated nor cancelled
    */
   const query = async <Row>(
     statement: Statement,
@@ -87,6 +91,7 @@ export function createSession(runner: Runner, { observe, limit, repeat }: Sessio
     load: Load = 'light',
     recipient?: Recipient,
   ): Promise<Row[]> => {
+    if (WRITING.test(statement.text)) throw new Error('A statement that writes needs `write`.');
     const options = { planning, writes: false, recipient };
     if (load === 'light') return send<Row>(statement, load, options);
     let rows: Row[] = [];

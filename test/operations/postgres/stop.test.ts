@@ -61,11 +61,11 @@ async function countOrders(petId: string | null = null): Promise<number> {
  */
 async function fillOrders(): Promise<number> {
   const petId = BigInt(await makePet(gateway));
-  await gateway.db.transaction(async ({ query }) => {
+  await gateway.db.transaction(async ({ write }) => {
     // Without foreign key checks, which take half the time.
-    await query(sql`set local session_replication_role = replica`);
+    await write(sql`set local session_replication_role = replica`);
     for (let statement = 0; statement < 4; statement += 1) {
-      await query(sql`
+      await write(sql`
         insert into orders (pet_id, quantity) select ${petId}::bigint, 1 from generate_series(1, 50000)`);
     }
   });

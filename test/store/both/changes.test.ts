@@ -80,8 +80,8 @@ async function insertCategory(name: string, description: string | null): Promise
 
 /** Inserts a row in a transaction that is rolled back. */
 const failToInsert = () =>
-  gateway.db.transaction(async ({ query }) => {
-    await query(raw(`insert into categories (name) values ('a')`));
+  gateway.db.transaction(async ({ write }) => {
+    await write(raw(`insert into categories (name) values ('a')`));
     throw new Error('No.');
   });
 
@@ -188,11 +188,11 @@ describeOnGateways(() => {
 
     it('contains the changes of a transaction in the order of its statements', async () => {
       const contents = await contentsOf(() =>
-        gateway.db.transaction(async ({ query }) => {
-          await query(raw(`insert into categories (id, name) values (${LARGE_ID}, 'a')`));
-          await query(raw(`update categories set name = 'b' where id = ${LARGE_ID}`));
-          await query(raw(`insert into pets values (${LARGE_ID}, 'c', ${LARGE_ID})`));
-          await query(raw(`update categories set name = 'd' where id = ${LARGE_ID}`));
+        gateway.db.transaction(async ({ write }) => {
+          await write(raw(`insert into categories (id, name) values (${LARGE_ID}, 'a')`));
+          await write(raw(`update categories set name = 'b' where id = ${LARGE_ID}`));
+          await write(raw(`insert into pets values (${LARGE_ID}, 'c', ${LARGE_ID})`));
+          await write(raw(`update categories set name = 'd' where id = ${LARGE_ID}`));
         }),
       );
       expect(contents.map(([type, kind]) => [type, kind])).toEqual([
@@ -211,9 +211,9 @@ describeOnGateways(() => {
       async (zone, text, time) => {
         const petId = await makePet(gateway);
         const [change] = await changesOf(() =>
-          gateway.db.transaction(async ({ query }) => {
-            await query(raw(`set local timezone = '${zone}'`));
-            await query(
+          gateway.db.transaction(async ({ write }) => {
+            await write(raw(`set local timezone = '${zone}'`));
+            await write(
               raw(
                 `insert into orders (pet_id, quantity, ship_date) values (${petId}, 1, '${text}')`,
               ),
