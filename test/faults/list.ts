@@ -644,7 +644,7 @@ const ADDRESSES: Fault[] = [
   },
   {
     name: 'the change log of a replica misses changes',
-    file: 'src/gateway/graphql/execution/choose-source.ts',
+    file: 'src/gateway/graphql/analysis/usage.ts',
     text: "usageOf(schema, operation).counted.has('Query.changes')",
     replacement: "usageOf(schema, operation).counted.has('Query.change')",
     test: ['test/store/postgres/replica.test.ts', 'serves neither the change log'],
@@ -701,7 +701,7 @@ const AGENTS: Fault[] = [
   {
     name: 'a model is not told that its caller lacks a scope',
     file: 'src/gateway/mcp/endpoint.ts',
-    text: 'toolIn(body, tools)?.scopes ?? []',
+    text: 'toolIn(message, tools)?.scopes ?? []',
     replacement: '[]',
     test: ['test/store/mcp.test.ts', 'is refused'],
   },
