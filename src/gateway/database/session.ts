@@ -25,7 +25,8 @@ export interface RunOptions {
 }
 
 // A statement that writes: itself, or in its WITH.
-const WRITING = /^\s*(?:with\b[^]*[()]\s*)?(?:insert|update|delete|merge)\b/i;
+const WRITING =
+  /^\s*(?:with\b[^]*[()]\s*)?(?:(?:insert|merge)\s+into|delete\s+from|update\s+\S+\s+(?:as\s+\S+\s+)?set)\b/i;
 
 /** Something that runs statements: a server or a transaction. */
 export interface Runner {

@@ -15,7 +15,7 @@ type Answer = (request: JSONRPCRequest, context: ServerContext) => Promise<Resul
 const FIRST_ISSUE = /"path": \[([^\]]*)\],\s+"message": "([^"]*)"/;
 
 /** The SDK's server, which would report invalid params as an internal error, with a list of everything that is wrong. */
-// The SDK deprecates it for all but advanced use, such as this: McpServer has no hook for invalid params.
+// The SDK (2.x) deprecates it for all but advanced use, such as this: McpServer has no hook for invalid params.
 // oxlint-disable-next-line typescript/no-deprecated
 export class ToolServer extends Server {
   protected override _wrapHandler(method: string, handler: Answer): Answer {
