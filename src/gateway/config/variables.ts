@@ -130,7 +130,7 @@ export const Variables = z.object({
     .default(200_000_000)
     .describe(
       'How much unsent response data each process may hold for slow clients; above that, it ' +
-        'closes the connections with the most unsent data.',
+        'closes the connections whose clients have read nothing for longest.',
     )
     .meta({ reason: 'the process has little memory, or many slow clients' }),
   DOCUMENTS: choice('any', 'automatic', 'trusted')

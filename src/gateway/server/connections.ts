@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { type Duplex, Readable } from 'node:stream';
 
 import type { FastifyInstance } from 'fastify';
 
@@ -44,7 +44,12 @@ export function createTurns() {
       handle: () => void,
     ): void => {
       const previous = last.get(socket)?.response;
-      last.set(socket, { response, requestId });
+      const turn = { response, requestId };
+      last.set(socket, turn);
+      // A closed response still refers to its text, and the connection may stay open.
+      response.once('close', () => {
+        if (last.get(socket) === turn && response.req.complete) last.delete(socket);
+      });
       if (!previous || previous.writableFinished) return handle();
       count(socket, 1);
       previous.once('close', () => {
@@ -82,10 +87,28 @@ export function trackConnections(server: Server): ReadonlySet<Socket> {
   return sockets;
 }
 
+/** The unsent data of a connection, what it has sent, and since when it has sent no more. */
+interface Unsent {
+  readonly bytes: number;
+  readonly sent: number;
+  readonly since: number;
+}
+
+/**
+ * Yields a text in pieces, so that no more is compressed than the client reads: @fastify/compress 9.2 would compress a
+ * whole text at once, even after the client has left. It also shows which clients read.
+ */
+function* piecesOf(bytes: Buffer): Generator<Buffer> {
+  for (let start = 0; start < bytes.length; start += LARGE_BYTES) {
+    yield bytes.subarray(start, start + LARGE_BYTES);
+  }
+}
+
 /**
  * Limits the memory for data that slow clients have not read yet, in bytes for all connections together. Above the
- * limit, the connections with the most unsent data are closed, until the remaining data is within the limit. A response
- * counts as a whole until it has been sent, because its compression may not have begun.
+ * limit, the connections whose clients have read nothing for longest are closed, until the remaining data is within the
+ * limit. A response counts as a whole from when it is text until it has been sent. An asset does not count: all its
+ * responses share one Buffer, which stays in memory anyway.
  */
 export function limitUnsent(
   app: FastifyInstance,
@@ -93,16 +116,25 @@ export function limitUnsent(
   maxBytes: number,
 ): void {
   const sending = new WeakMap<Socket, number>();
-  const unsentOn = (socket: Socket): number =>
-    Math.max(socket.writableLength, sending.get(socket) ?? 0);
+  let unsent = new Map<Socket, Unsent>();
   const enforce = (): void => {
-    // A destroyed socket drops its data, but remains in the set until it has closed.
-    const open = [...sockets].filter((socket) => !socket.destroyed);
-    let total = open.reduce((sum, socket) => sum + unsentOn(socket), 0);
+    const now = performance.now();
+    const before = unsent;
+    unsent = new Map();
+    let total = 0;
+    for (const socket of sockets) {
+      // A destroyed socket drops its data, but remains in the set until it has closed.
+      const bytes = socket.destroyed ? 0 : (sending.get(socket) ?? socket.writableLength);
+      if (bytes === 0) continue;
+      const sent = socket.bytesWritten - socket.writableLength;
+      const last = before.get(socket);
+      unsent.set(socket, { bytes, sent, since: last?.sent === sent ? last.since : now });
+      total += bytes;
+    }
     if (total <= maxBytes) return;
-    for (const socket of open.toSorted((a, b) => unsentOn(b) - unsentOn(a))) {
+    for (const [socket, { bytes }] of [...unsent].toSorted(([, a], [, b]) => a.since - b.since)) {
       if (total <= maxBytes) return;
-      total -= unsentOn(socket);
+      total -= bytes;
       app.log.warn('Closed the connection of a slow client: too much unsent data in memory.');
       socket.destroy();
     }
@@ -110,12 +142,17 @@ export function limitUnsent(
   const timer = setInterval(enforce, CHECK_INTERVAL_MS).unref();
   app.addHook('onClose', async () => clearInterval(timer));
   app.addHook('onSend', ({ raw: { socket } }, reply, payload, done) => {
-    const bytes = bytesOf(payload);
-    if (bytes > LARGE_BYTES) {
+    const count = (bytes: number): void => {
       sending.set(socket, bytes);
       reply.raw.once('close', () => sending.delete(socket));
-      enforce();
-    }
-    done(null, payload);
+    };
+    if (Buffer.isBuffer(payload)) count(0);
+    if (typeof payload !== 'string' || bytesOf(payload) <= LARGE_BYTES) return done(null, payload);
+    const bytes = Buffer.from(payload);
+    count(bytes.length);
+    enforce();
+    // Removed if the response is compressed.
+    void reply.header('Content-Length', bytes.length);
+    return done(null, Readable.from(piecesOf(bytes)));
   });
 }

@@ -1,7 +1,10 @@
+import { connect, type Socket } from 'node:net';
+
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { useProgramStore } from '../../support/databases.ts';
 import { LITTLE_MEMORY, oldBytes, usedMb } from '../../support/memory.ts';
+import { readMetrics, sumOf } from '../../support/metrics.ts';
 import { post } from '../../support/post.ts';
 import { type Program, startProgram } from '../../support/program.ts';
 import { repeat } from '../../support/repeat.ts';
@@ -114,4 +117,69 @@ describe('a gateway', () => {
   ])('frees the memory of %s after the response', async (_name, send) => {
     expect(await leastLeftBytes(send)).toBeLessThan(3000);
   });
+});
+
+describe('a gateway with responses of 9 MB', { timeout: 120_000 }, () => {
+  const CLIENTS = 60;
+  const BODY = JSON.stringify({
+    query: `{ ${repeat(46, (index) => `a${index}: categories(first: 100) { nodes { description } }`)} }`,
+  });
+  let program: Program;
+  beforeAll(async () => {
+    program = await startProgram({
+      ...store.environment,
+      // What Node.js gives itself in the 768Mi of deploy/kubernetes.yaml.
+      NODE_OPTIONS: '--max-old-space-size=384',
+    });
+    // Random, so that gzip makes it only half as long.
+    await store.run(`insert into categories (name, description) select 'Kind', (
+      select string_agg(md5(random()::text || kind || part), '') from generate_series(1, 62) part
+    ) from generate_series(1, 100) kind`);
+  });
+
+  /** Sends the query on a new connection, which stays open. */
+  function send(encoding: string): Socket {
+    const socket = connect(Number(new URL(program.url).port), '127.0.0.1').pause();
+    socket.on('error', () => {});
+    socket.write(
+      `POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n` +
+        `Accept-Encoding: ${encoding}\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`,
+    );
+    return socket;
+  }
+  const residentMb = async (): Promise<number> =>
+    sumOf(await readMetrics(program), 'process_resident_memory_bytes') / 1e6;
+
+  it.each(['identity', 'gzip'])(
+    'uses less than 500 MB after clients have read one each and keep the connection (%s)',
+    async (encoding) => {
+      const sockets = [];
+      for (let count = 0; count < CLIENTS; count += 1) {
+        const socket = send(encoding);
+        sockets.push(socket);
+        let end = '';
+        for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
+          end = (end + chunk.toString('latin1')).slice(-7);
+          if (end.endsWith(encoding === 'gzip' ? '0\r\n\r\n' : ']}}}')) break;
+        }
+        expect(socket.destroyed).toBe(false);
+      }
+      expect(await residentMb()).toBeLessThan(500);
+      for (const socket of sockets) socket.destroy();
+    },
+  );
+
+  it.each(['identity', 'gzip'])(
+    'uses less than 700 MB while many clients read nothing (%s)',
+    async (encoding) => {
+      const sockets = [];
+      for (let count = 0; count < CLIENTS; count += 1) {
+        const socket = send(encoding);
+        sockets.push(socket);
+        await new Promise((resolve) => void socket.once('readable', resolve));
+      }
+      expect(await residentMb()).toBeLessThan(700);
+      for (const socket of sockets) socket.destroy();
+    },
+  );
 });
