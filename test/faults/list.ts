@@ -600,8 +600,8 @@ const SOCKETS: Fault[] = [
   {
     name: 'a client without a token makes the gateway parse megabytes',
     file: 'src/gateway/graphql/websockets.ts',
-    text: 'const isTooLong = !connection.isAdmitted && data.length',
-    replacement: 'const isTooLong = connection.isAdmitted && data.length',
+    text: 'const isTooLong = connection.callerKey === undefined &&',
+    replacement: 'const isTooLong = connection.callerKey !== undefined &&',
     test: ['test/gateway/websockets.test.ts', 'an open WebSocket'],
   },
   {

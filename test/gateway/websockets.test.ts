@@ -23,22 +23,24 @@ const SITE = 'https://shop.example';
 let gateway: Gateway;
 let guarded: Gateway;
 let small: Gateway;
+let tiny: Gateway;
 beforeAll(async () => {
   gateway = await startGateway({ CORS_ORIGINS: SITE });
   const that = openThatOf(gateway);
   guarded = await startGateway({ ...AUTH_BY_SECRET }, that);
   const environment = { MAX_STREAMS: '2', MAX_STREAMS_PER_CALLER: '1' };
   small = await startGateway(environment, that, { maxBodyBytes: 10_000 });
+  tiny = await startGateway({ ...AUTH_BY_SECRET, MAX_STREAMS: '4' }, that);
 });
 afterAll(async () => {
-  for (const each of [small, guarded, gateway]) await each.close();
+  for (const each of [tiny, small, guarded, gateway]) await each.close();
 });
 
 const WAIT = { timeout: 10_000, interval: 10 };
 const QUERY = '{ __typename }';
 
 afterEach(async () => {
-  await untilNoStreams(gateway, guarded, small);
+  await untilNoStreams(gateway, guarded, small, tiny);
 });
 
 const named = (name: string): object => ({ data: { categoryChanged: { after: { name } } } });
@@ -176,12 +178,16 @@ describe('a WebSocket handshake', () => {
     socket.destroy();
   });
 
-  it('is rejected with status 503 beyond MAX_STREAMS, until another WebSocket closes', async () => {
-    const opened = [await openSocket(small), await openSocket(small)];
+  it('is rejected with status 503 beyond MAX_STREAMS if each WebSocket has an operation, until one ends', async () => {
+    const payload = await subscriptionTo(small);
+    const opened = [await openInitialized(small), await openInitialized(small)];
+    for (const each of opened) each.send({ type: 'subscribe', id: '1', payload });
+    await expect.poll(() => countStreams(small), WAIT).toBe(2);
     const answer = await requestRaw(small, 'GET', '/graphql', HANDSHAKE);
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
-    for (const { socket } of opened) socket.terminate();
+    opened[0]?.send({ type: 'complete', id: '1' });
     await vi.waitFor(async () => (await openSocket(small)).socket.terminate(), WAIT);
+    for (const { socket } of opened) socket.terminate();
   });
 
   it.each<[what: string, status: number, own: Record<string, string>, target?: string]>([
@@ -224,6 +230,44 @@ describe('a WebSocket handshake', () => {
 /** A message of at least this length. */
 const pingOf = (length: number): string =>
   JSON.stringify({ type: 'ping', payload: { text: 'x'.repeat(length) } });
+
+const authorization = async (sub: string): Promise<{ authorization: string }> => {
+  const { authorization: value = '' } = bearing(await mint({ sub, scope: 'read' }));
+  return { authorization: value };
+};
+
+describe('a WebSocket beyond MAX_STREAMS', () => {
+  const FULL = { code: 1013, reason: expect.stringMatching(/no more WebSockets/) };
+
+  it('replaces the oldest one without a token, so that a caller with a token gets in and stays', async () => {
+    const crowd = [];
+    for (let count = 0; count < 4; count += 1) crowd.push(await openSocket(tiny));
+    const ann = await openInitialized(tiny, await authorization('ann'));
+    expect(await crowd[0]?.closed).toMatchObject(FULL);
+    for (let count = 0; count < 8; count += 1) crowd.push(await openSocket(tiny));
+    expect(await crowd.at(-4)?.closed).toMatchObject(FULL);
+    ann.send({ type: 'subscribe', id: '1', payload: { query: QUERY } });
+    expect(await ann.message()).toMatchObject({ type: 'next' });
+    for (const { socket } of [ann, ...crowd]) socket.terminate();
+  });
+
+  it('replaces the oldest one without an operation of the caller with the most', async () => {
+    const ann = await authorization('ann');
+    const busy = await openInitialized(tiny, ann);
+    busy.send({ type: 'subscribe', id: '1', payload: await subscriptionTo(gateway) });
+    await expect.poll(() => countStreams(tiny), WAIT).toBe(1);
+    const bob = await openInitialized(tiny, await authorization('bob'));
+    const idle = [await openInitialized(tiny, ann), await openInitialized(tiny, ann)];
+    const carl = await openInitialized(tiny, await authorization('carl'));
+    expect(await idle[0]?.closed).toMatchObject(FULL);
+    await makeCategory(gateway, 'seen');
+    expect(await busy.message()).toMatchObject({ type: 'next', payload: named('seen') });
+    for (const { socket } of [busy, bob, carl, ...idle]) {
+      expect(socket.readyState === socket.OPEN).toBe(socket !== idle[0]?.socket);
+      socket.terminate();
+    }
+  });
+});
 
 describe('an open WebSocket', () => {
   it('is closed with code 4408 if its first message does not arrive in time', async () => {

@@ -97,7 +97,7 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
     // The caller is authenticated before its body is read.
     app.addHook('onRequest', async (request) => {
       // A WebSocket's caller is authenticated by its first message.
-      if (request.ws) return webSockets.requireRoom();
+      if (request.ws) return webSockets.makeRoom();
       const type = preferredType(request.headers, GRAPHQL_TYPES);
       if (!type) throw new GatewayError('NOT_ACCEPTABLE');
       request.responseType = type;

@@ -13,11 +13,13 @@ import {
 } from 'graphql-ws';
 import type { WebSocket } from 'ws';
 
+import { callerKeyOf } from '../auth/caller.ts';
 import { GatewayError, toError, Unauthenticated, Unavailable } from '../contract/gateway-error.ts';
 import type { Recipient } from '../database/recipient.ts';
 import type { Log } from '../telemetry/log.ts';
 import { logCause, type RequestLog, runFor, watchRequest } from '../telemetry/request-log.ts';
 import { toClientResult, toExecutionError } from './client-errors.ts';
+import { findMost } from './fair-queue.ts';
 import { toDocumentParams } from './params.ts';
 import { readMessage, writeMessage } from './socket-message.ts';
 import { closeSocket, send, watchSocket } from './socket.ts';
@@ -28,6 +30,7 @@ const TOO_LARGE = 1009;
 const TRY_AGAIN_LATER = 1013;
 
 const ID_IN_USE = 'The id is in use';
+const FULL = 'The gateway accepts no more WebSockets. Try again later.';
 
 // graphql-ws calls `execute` for any document that is not a subscription.
 const ANY_DOCUMENT = parse('{ __typename }');
@@ -51,8 +54,8 @@ interface Connection {
   pending: number;
   /** How many operations have been started. */
   started: number;
-  /** Whether its token has been accepted. */
-  isAdmitted: boolean;
+  /** Who opened it; undefined until its token has been accepted. */
+  callerKey: string | undefined;
 }
 
 /** Returns the authorization in a connection's first message. Browsers send it there: they can't set a header. */
@@ -63,16 +66,16 @@ function authorizationOf(params: InitParams | undefined): string | undefined {
 
 /**
  * Closes a WebSocket whose token is rejected, can't be checked, or is missing although every operation requires one.
- * Returns whether the WebSocket is still open.
+ * Returns its caller's key, or undefined if it has been closed.
  */
 async function admit(
   { context, log }: EndpointOptions,
   { request: { id, raw }, socket }: Connection,
-): Promise<boolean> {
+): Promise<string | undefined> {
   try {
     const { subject, scopes } = await context.authenticate(raw.headers);
     if (subject === undefined && scopes !== 'all' && scopes.size === 0) throw new Unauthenticated();
-    return true;
+    return callerKeyOf({ subject }, raw);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     logCause(log, { id }, error);
@@ -80,7 +83,7 @@ async function admit(
     const reason = isForbidden ? error.reason : undefined;
     log.info({ requestId: id, codes: [error.code], reason }, 'A WebSocket was rejected.');
     closeSocket(socket, isForbidden ? CloseCode.Forbidden : TRY_AGAIN_LATER, error.message);
-    return false;
+    return undefined;
   }
 }
 
@@ -145,8 +148,8 @@ function createProtocol(options: EndpointOptions): Server<Connection> {
     onConnect: async ({ connectionParams, extra }) => {
       const authorization = authorizationOf(connectionParams);
       if (authorization !== undefined) extra.request.raw.headers.authorization = authorization;
-      extra.isAdmitted = await admit(options, extra);
-      return extra.isAdmitted;
+      extra.callerKey = await admit(options, extra);
+      return extra.callerKey !== undefined;
     },
     onSubscribe: async (context, id, payload) => {
       const { socket, operations } = context.extra;
@@ -175,7 +178,7 @@ const toConnection = (socket: WebSocket, request: FastifyRequest): Connection =>
   operations: new Map(),
   pending: 0,
   started: 0,
-  isAdmitted: false,
+  callerKey: undefined,
 });
 
 /** Handles a message with the function that graphql-ws passes for it. */
@@ -220,10 +223,25 @@ function limitUnadmitted(connection: Connection, maxBytes: number): void {
   const { socket } = connection.request.raw;
   const most = socket.bytesRead + maxBytes;
   const limit = (): void => {
-    if (connection.isAdmitted) socket.off('data', limit);
+    if (connection.callerKey !== undefined) socket.off('data', limit);
     else if (socket.bytesRead > most) connection.socket.terminate();
   };
   socket.on('data', limit);
+}
+
+/**
+ * Returns the WebSocket without an operation that a new one replaces: the oldest of the caller with the most of these.
+ * Those whose token has not been accepted count as one caller's, so no number of them takes the place of another.
+ */
+function findReplaceable(connections: Iterable<Connection>): Connection | undefined {
+  const idleOf = new Map<string | undefined, Connection[]>();
+  for (const connection of connections) {
+    if (connection.pending > 0) continue;
+    const idle = idleOf.get(connection.callerKey) ?? [];
+    idle.push(connection);
+    idleOf.set(connection.callerKey, idle);
+  }
+  return findMost(idleOf.values(), ({ length }) => length, 0)?.[0];
 }
 
 /** Creates GraphQL over WebSocket, with the protocol graphql-transport-ws. */
@@ -240,7 +258,7 @@ export function createWebSockets(options: EndpointOptions) {
     connection.pending += 1;
     try {
       // Until the token has been accepted, a message must not be longer than headers.
-      const isTooLong = !connection.isAdmitted && data.length > limits.maxHeaderBytes;
+      const isTooLong = connection.callerKey === undefined && data.length > limits.maxHeaderBytes;
       if (isTooLong) throw new GatewayError('PAYLOAD_TOO_LARGE');
       await handle(readMessage(data, limits));
     } catch (error) {
@@ -251,11 +269,15 @@ export function createWebSockets(options: EndpointOptions) {
   };
 
   return {
-    /** Checks that another connection may open. @throws GatewayError */
-    requireRoom: (): void => {
-      if (isClosing || connections.size >= limits.maxStreams) {
-        throw new Unavailable('The gateway accepts no more WebSockets. Try again later.');
-      }
+    /** Makes room for another connection. @throws GatewayError */
+    makeRoom: (): void => {
+      if (!isClosing && connections.size < limits.maxStreams) return;
+      const replaced = isClosing ? undefined : findReplaceable(connections);
+      if (!replaced) throw new Unavailable(FULL);
+      connections.delete(replaced);
+      replaced.socket.close(TRY_AGAIN_LATER, FULL);
+      // Without waiting for the client, which might never respond.
+      replaced.socket.terminate();
     },
     /** Serves a connection that has just opened. */
     open: (socket: WebSocket, request: FastifyRequest): void => {
