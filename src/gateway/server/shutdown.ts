@@ -6,8 +6,9 @@ import type { Config } from '../config/config.ts';
 import type { Log } from '../telemetry/log.ts';
 
 const CHECK_INTERVAL_MS = 50;
-// Browsers open connections that they may never use. Such a connection is closed after a second, which is counted in
-// checks, because a busy process might not have read its sockets for a second.
+// Browsers open connections that they may never use, and a proxy uses the connection of a subscription again once it has
+// ended. Such connections are closed after a second, which is counted in checks, because a busy process might not have
+// read its sockets for a second.
 const MAX_UNUSED_CHECKS = 20;
 // A steady stream of new connections must not prevent the shutdown.
 const MAX_ACCEPT_MS = 2000;
@@ -60,8 +61,7 @@ interface RunningServer {
 /**
  * Shuts down a server. For `stopDelayMs`, /ready reports the shutdown, so that load balancers stop sending requests;
  * each response closes its connection. After that, no connection is accepted, subscriptions end, and open requests have
- * `stopTimeoutMs` to complete before they are aborted. A connection on which nothing has arrived is closed after a
- * second.
+ * `stopTimeoutMs` to complete before they are aborted. A connection on which nothing arrives is closed after a second.
  */
 export async function shutDown(
   { server, sockets, endStreams, shutdown }: RunningServer,
@@ -77,13 +77,13 @@ export async function shutDown(
   endStreams();
   const start = performance.now();
   for (let checks = 0; sockets.size > 0; checks += 1) {
-    server.closeIdleConnections();
     const ms = performance.now() - start;
     if (ms >= stopTimeoutMs) {
       log.warn(`Closing connections whose requests did not finish within ${stopTimeoutMs} ms.`);
       closeAll(sockets);
     }
     if (checks >= MAX_UNUSED_CHECKS) {
+      server.closeIdleConnections();
       closeAll([...sockets].filter(({ bytesRead }) => bytesRead === 0));
     }
     await sleep(CHECK_INTERVAL_MS);

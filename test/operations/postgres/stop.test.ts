@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import sql from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -134,6 +135,28 @@ describe('a gateway that is shutting down', () => {
     await untilNotListening();
     expect(await Promise.race([stopped, Promise.resolve('sending')])).toBe('sending');
     expect(await response.json()).toHaveLength(count);
+    await stopped;
+  });
+
+  it('serves a request on the connection of a subscription that it has ended, as a proxy sends', async () => {
+    await start(0);
+    const body = JSON.stringify({ query: 'subscription { petChanged { kind } }' });
+    const socket = connectTo(gateway);
+    let text = '';
+    socket.on('data', (data) => (text += data.toString()));
+    socket.write(
+      'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n' +
+        `Accept: text/event-stream\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    await expect.poll(() => text).toMatch(/connection: keep-alive\r\n.*\r\n\r\n./is);
+    const stopped = gateway.stop();
+    while (!text.endsWith('\r\n0\r\n\r\n')) await once(socket, 'data');
+    // Several checks for connections that can be closed.
+    await sleep(300);
+    text = '';
+    socket.write(REQUEST);
+    if (!socket.closed) await once(socket, 'close');
+    expect(text).toMatch(/^HTTP\/1\.1 \d+ .*connection: close\r\n/is);
     await stopped;
   });
 
