@@ -22,8 +22,8 @@ const MAX_FRAGMENTS = 100;
 const KEY = /^[\w+/]{22}==$/;
 
 const ANNOUNCEMENT =
-  'A client asked for another protocol than WebSockets in the header Upgrade, as the HTTP clients of Java do for HTTP/2. ' +
-  `From 5.0.0 on, such requests fail with Node.js ${process.version}: use 22.21, or 24.9 or later.`;
+  "A request has the header Upgrade but opens no WebSocket, like the first request of Java's HTTP clients. From 5.0.0 on, " +
+  `such requests fail with Node.js ${process.version}: use 22.21, or 24.9 or later.`;
 
 /**
  * Whether a request asks for a WebSocket. A server may ignore any other Upgrade, and must ignore an Upgrade in HTTP/1.0

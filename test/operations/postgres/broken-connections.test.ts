@@ -95,6 +95,10 @@ describe('a gateway whose clients break their connections', { timeout: 300_000 }
     await Promise.all(Array.from({ length: AT_ONCE }, attackAll));
     expect(program.process.exitCode).toBeNull();
     expect(await isReady(program.url)).toBe(true);
-    expect(program.entries.filter(({ level }) => level !== INFO)).toEqual([]);
+    // Earlier releases of Node.js can't ignore an Upgrade, which the gateway announces once.
+    const unexpected = program.entries.filter(
+      ({ level, msg }) => level !== INFO && !msg.includes('the header Upgrade'),
+    );
+    expect(unexpected).toEqual([]);
   });
 });
