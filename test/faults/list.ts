@@ -304,8 +304,8 @@ const LIMITS: Fault[] = [
   {
     name: 'an event stream queues the results that its client does not read',
     file: 'src/gateway/graphql/event-stream.ts',
-    text: 'unread === undefined',
-    replacement: 'unread !== null',
+    text: 'highWaterMark: 1,',
+    replacement: 'highWaterMark: 1_000_000_000,',
     test: ['test/gateway/streams.test.ts', 'closed with SLOW_SUBSCRIBER'],
   },
   {

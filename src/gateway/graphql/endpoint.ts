@@ -46,7 +46,7 @@ function writeResults(
   request: FastifyRequest,
   reply: FastifyReply,
   log: Log,
-): string | Promise<Readable> {
+): string | Readable {
   const sendsEvents = request.responseType === EVENT_STREAM;
   if (!isStream(results) && !sendsEvents) return writeResult(results, request, reply, log);
   const { requestLog } = request;
@@ -64,7 +64,7 @@ export function writeGraphqlError(
   request: FastifyRequest,
   reply: FastifyReply,
   log: Log,
-): string | Promise<Readable> {
+): string | Readable {
   return writeResults({ errors: [toExecutionError(error)] }, request, reply, log);
 }
 

@@ -1,9 +1,8 @@
 import { Readable } from 'node:stream';
 
-import { mapAsyncIterator } from '@graphql-tools/utils';
 import type { ExecutionResult } from 'graphql';
-import { createHandler } from 'graphql-sse';
 
+import { toError } from '../contract/gateway-error.ts';
 import { perObject } from '../tables/per-object.ts';
 import { stringifyResult } from './json-text.ts';
 
@@ -30,54 +29,54 @@ const toEvent = perObject((result: EventResult) => {
   return `${id === undefined ? '' : `id: ${id}\n`}event: next\ndata: ${stringifyResult(result)}\n\n`;
 });
 
-/** Returns the whole response for an operation with one result, which needs neither a queue nor heartbeats. */
-export const writeEvent = (result: ExecutionResult): string =>
-  `${toEvent(result)}event: complete\ndata:\n\n`;
+const COMPLETE = 'event: complete\ndata:\n\n';
+// A comment, which clients ignore. The first one shows the client, and proxies, that the stream is open.
+const HEARTBEAT = ':\n\n';
+const HEARTBEAT_MS = 12_000;
 
-/** What graphql-sse requires of a request. The operation has already run. */
-const REQUEST = {
-  method: 'POST',
-  url: '',
-  headers: { get: (name: string) => (name === 'accept' ? EVENT_STREAM : 'application/json') },
-  body: { query: '' },
-  raw: undefined,
-  context: undefined,
-};
+/** Returns the whole response for an operation with one result, which needs no heartbeats. */
+export const writeEvent = (result: ExecutionResult): string => toEvent(result) + COMPLETE;
 
 /**
- * Returns results as Server-Sent Events in "distinct connections mode", no faster than they are read:
+ * Returns results as Server-Sent Events in "distinct connections mode":
  * https://github.com/graphql/graphql-over-http/blob/main/rfcs/GraphQLOverSSE.md
  *
- * graphql-sse 2.6 queues whatever a source yields, and has no event ids. So it gets each result only once the one before
- * has been read, as a placeholder whose event is replaced. Destroying the returned stream ends the results.
+ * A result is only asked for once the previous one has been read. Destroying the stream ends the results.
  */
-export async function writeEvents(
+export function writeEvents(
   results: AsyncIterator<ExecutionResult>,
   toBody: (result: ExecutionResult) => EventResult,
-): Promise<Readable> {
-  let unread: string | undefined;
-  let onRead: (() => void) | undefined;
-  const replace = (result: ExecutionResult): ExecutionResult => {
-    unread = toEvent(toBody(result));
-    return {};
+): Readable {
+  let isAsking = false;
+  const ask = async (stream: Readable): Promise<void> => {
+    // A heartbeat that has been read makes the stream ask again.
+    if (isAsking) return;
+    isAsking = true;
+    try {
+      const { done, value } = await results.next();
+      isAsking = false;
+      if (!done) return void stream.push(toEvent(toBody(value)));
+      clearInterval(heartbeats);
+      stream.push(COMPLETE);
+      stream.push(null);
+    } catch (error) {
+      stream.destroy(toError(error));
+    }
   };
-  const placeholders = mapAsyncIterator(results, (result) =>
-    unread === undefined
-      ? replace(result)
-      : new Promise<void>((resolve) => {
-          onRead = resolve;
-        }).then(() => replace(result)),
-  );
-  // Without a token, the other mode, "single connection", can't be reached.
-  const handle = createHandler({ authenticate: () => null, onSubscribe: () => placeholders });
-  const [body] = await handle(REQUEST);
-  if (typeof body === 'string' || !body) throw new Error('graphql-sse has rejected a request.');
-  const events = mapAsyncIterator(body, (text) => {
-    if (!text.startsWith('event: next\n')) return text;
-    const event = unread;
-    unread = undefined;
-    onRead?.();
-    return event;
+  const events = new Readable({
+    highWaterMark: 1,
+    read() {
+      void ask(this);
+    },
+    destroy(error, done) {
+      clearInterval(heartbeats);
+      void results.return?.();
+      done(error);
+    },
   });
-  return Readable.from(events);
+  const heartbeats = setInterval(() => {
+    if (events.readableLength === 0) events.push(HEARTBEAT);
+  }, HEARTBEAT_MS);
+  events.push(HEARTBEAT);
+  return events;
 }
