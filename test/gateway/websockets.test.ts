@@ -251,6 +251,21 @@ describe('a WebSocket beyond MAX_STREAMS', () => {
     for (const { socket } of [ann, ...crowd]) socket.terminate();
   });
 
+  it('replaces one without a token rather than one whose token was accepted', async () => {
+    const callers = [];
+    for (const name of ['ann', 'bob', 'carl']) {
+      callers.push(await openInitialized(tiny, await authorization(name)));
+    }
+    const strangers = [await openSocket(tiny), await openSocket(tiny)];
+    expect(await strangers[0]?.closed).toMatchObject(FULL);
+    expect(callers.map(({ socket }) => socket.readyState === socket.OPEN)).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    for (const { socket } of [...callers, ...strangers]) socket.terminate();
+  });
+
   it('replaces the oldest one without an operation of the caller with the most', async () => {
     const ann = await authorization('ann');
     const busy = await openInitialized(tiny, ann);

@@ -230,8 +230,8 @@ function limitUnadmitted(connection: Connection, maxBytes: number): void {
 }
 
 /**
- * Returns the WebSocket without an operation that a new one replaces: the oldest of the caller with the most of these.
- * Those whose token has not been accepted count as one caller's, so no number of them takes the place of another.
+ * Returns the WebSocket without an operation that a new one replaces: the oldest of those whose token has not been
+ * accepted, so that no number of them takes the place of another, or else of the caller with the most of these.
  */
 function findReplaceable(connections: Iterable<Connection>): Connection | undefined {
   const idleOf = new Map<string | undefined, Connection[]>();
@@ -241,7 +241,8 @@ function findReplaceable(connections: Iterable<Connection>): Connection | undefi
     idle.push(connection);
     idleOf.set(connection.callerKey, idle);
   }
-  return findMost(idleOf.values(), ({ length }) => length, 0)?.[0];
+  const replaceable = idleOf.get(undefined) ?? findMost(idleOf.values(), ({ length }) => length, 0);
+  return replaceable?.[0];
 }
 
 /** Creates GraphQL over WebSocket, with the protocol graphql-transport-ws. */
@@ -276,8 +277,7 @@ export function createWebSockets(options: EndpointOptions) {
       if (!replaced) throw new Unavailable(FULL);
       connections.delete(replaced);
       replaced.socket.close(TRY_AGAIN_LATER, FULL);
-      // Without waiting for the client, which might never respond.
-      replaced.socket.terminate();
+      replaced.socket.terminate(); // The client might never respond.
     },
     /** Serves a connection that has just opened. */
     open: (socket: WebSocket, request: FastifyRequest): void => {

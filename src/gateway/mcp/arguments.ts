@@ -38,7 +38,8 @@ function read(value: unknown, schema: JSONObject, path: readonly string[]): unkn
     Object.entries(value).flatMap(([name, inner]) => {
       const of = schemas.get(name) ?? {};
       const isRequired = [required].flat().includes(name);
-      const isLeftOut = inner === null ? !takesNull(of) : isEmpty(inner) && !isRequired;
+      const isLeftOut =
+        inner === null ? !takesNull(of) : of['type'] === 'array' && isEmpty(inner) && !isRequired;
       return isLeftOut && schemas.has(name) ? [] : [[name, read(inner, of, [...path, name])]];
     }),
   );
