@@ -56,6 +56,7 @@ const NAMED = 'A tool must have a name of at most 64 characters, and a descripti
 export interface Tool {
   /** The document, whose only operation is the tool's. */
   readonly text: string;
+  readonly parsed: DocumentNode;
   /** The scopes that a caller needs. */
   readonly scopes: readonly string[];
   /** What clients are told about the tool. */
@@ -216,6 +217,7 @@ function toTool(source: Source, schema: GraphQLSchema, bounds: Bounds): Tool {
   if (!name || !description || !NAME.test(name.value)) return refuse(NAMED, node);
   return {
     text: source.body,
+    parsed: document,
     scopes: scopesOf(schema, operation),
     definition: {
       name: name.value,

@@ -1,4 +1,4 @@
-import { type GraphQLSchema, NoDeprecatedCustomRule, parse, validate } from 'graphql';
+import { type DocumentNode, type GraphQLSchema, NoDeprecatedCustomRule, validate } from 'graphql';
 import sql, { raw } from 'sql-template-tag';
 
 import type { Database } from '../database/database.ts';
@@ -6,18 +6,18 @@ import type { Store } from '../store.ts';
 import type { Log } from '../telemetry/log.ts';
 
 const MAX_NAMES = 10;
-const INFINITE = 'infinity';
 
-/** Warns about each deprecated part of the schema that documents of the operator use. */
+/** Warns about each deprecated part of the schema that the operator's documents use. `noun` says what they are. */
 export function announceDeprecated(
-  documents: Iterable<readonly [name: string, text: string]>,
+  noun: string,
+  documents: ReadonlyMap<string, { readonly parsed: DocumentNode }>,
   schema: GraphQLSchema,
   log: Log,
 ): void {
   const users = new Map<string, Set<string>>();
-  for (const [name, text] of documents) {
-    for (const { message } of validate(schema, parse(text), [NoDeprecatedCustomRule])) {
-      users.set(message, (users.get(message) ?? new Set()).add(name));
+  for (const [name, { parsed }] of documents) {
+    for (const { message } of validate(schema, parsed, [NoDeprecatedCustomRule])) {
+      users.set(message, (users.get(message) ?? new Set()).add(`${noun} ${name}`));
     }
   }
   for (const [message, names] of users) {
@@ -34,10 +34,10 @@ export async function announceInfinite(
 ): Promise<void> {
   for (const { name, fields } of changedTypes.values()) {
     for (const { ownColumn: column, isNullable, kind } of Object.values(fields)) {
-      if (kind.sort.nullAs !== INFINITE) continue;
+      if (!kind.isSendable) continue;
       // An index on the sort's key finds them, and the missing times, which count as infinite.
       const key = kind.sort.sql(column, isNullable);
-      const where = `${key} in ('${INFINITE}', '-${INFINITE}') and ${column} is not null`;
+      const where = `${key} in ('infinity', '-infinity') and ${column} is not null`;
       const found = await db.query(
         sql`select from ${raw(`${name} where ${where}`)} limit 1`,
         'once',

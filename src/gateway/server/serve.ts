@@ -41,21 +41,19 @@ async function listen(server: Server, { host, port }: Config): Promise<AddressIn
 
 /**
  * Opens the configured database, and fills a new database with samples if configured. Checks the manifest of trusted
- * documents and the tools first, so that an invalid one prevents startup before anything changes. Warns of what the
- * operator uses and a later release removes.
+ * documents and the tools first, so that an invalid one prevents startup before anything changes. Warns if they
+ * use what a later release removes.
  * @throws ConfigError, MigrationError
  */
 export async function openStore(store: Store, config: Config, log: Log): Promise<Database> {
   if (config.manifest) {
     const manifest = readManifest(config.manifest, store.schema, config);
-    const texts = Array.from(manifest, ([id, { text }]) => [`document ${id}`, text] as const);
-    announceDeprecated(texts, store.schema, log);
+    announceDeprecated('document', manifest, store.schema, log);
   }
   if (config.mcpOperations) {
     const { readTools } = await import('../mcp/tools.ts');
     const tools = readTools(config.mcpOperations, store.schema, config);
-    const texts = Array.from(tools, ([name, { text }]) => [`tool ${name}`, text] as const);
-    announceDeprecated(texts, store.schema, log);
+    announceDeprecated('tool', tools, store.schema, log);
   }
   const db = await openDatabase(store.migrations, config, log);
   await checkDatabase(db, store, log);
