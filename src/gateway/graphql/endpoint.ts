@@ -5,6 +5,8 @@ import type { ExecutionResult } from 'graphql';
 
 import type { Exchange } from '../context.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
+import { toResponseError } from '../http/errors.ts';
+import { rejectOtherMethods } from '../http/request.ts';
 import type { Log } from '../telemetry/log.ts';
 import { toClientResult, toExecutionError } from './client-errors.ts';
 import { EVENT_HEADERS, EVENT_STREAM, writeEvent, writeEvents } from './event-stream.ts';
@@ -58,16 +60,6 @@ function writeResults(
     : writeEvent(toBody(results));
 }
 
-/** Prepares the response with an error that prevents an operation, and returns its text or stream. */
-export function writeGraphqlError(
-  error: GatewayError,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  log: Log,
-): string | Readable {
-  return writeResults({ errors: [toExecutionError(error)] }, request, reply, log);
-}
-
 /** Creates the function that executes an operation, and returns the response's text or stream. */
 const createRespond =
   ({ executor, log }: EndpointOptions) =>
@@ -94,6 +86,12 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
   const routes: FastifyPluginCallback = (app, _options, done) => {
     app.decorateRequest('caller');
     app.decorateRequest('responseType');
+    app.setErrorHandler((thrown, request, reply) => {
+      // ws does not read the body of a rejected handshake, and a client that has left needs none.
+      if (request.ws || reply.raw.destroyed) throw thrown;
+      const error = toExecutionError(toResponseError(thrown, request));
+      return writeResults({ errors: [error] }, request, reply, options.log);
+    });
     // The caller is authenticated before its body is read.
     app.addHook('onRequest', async (request) => {
       // A WebSocket's caller is authenticated by its first message.
@@ -117,6 +115,7 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
     app.post(GRAPHQL_PATH, (request, reply) =>
       respond(request, reply, paramsInBody(request.body, limits)),
     );
+    rejectOtherMethods(app, GRAPHQL_PATH, ['GET', 'HEAD', 'POST']);
     done();
   };
 

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-import type { FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import fresh from 'fresh';
 
 import type { Caller } from '../auth/caller.ts';
 import type { Config } from '../config/config.ts';
-import { codeOf } from '../contract/gateway-error.ts';
+import { codeOf, MethodNotAllowed } from '../contract/gateway-error.ts';
 import type { RequestLog } from '../telemetry/request-log.ts';
 
 declare module 'fastify' {
@@ -17,7 +17,7 @@ declare module 'fastify' {
     responseType: string | undefined;
   }
   interface FastifyContextConfig {
-    /** The path template of a route of the store, for logs and metrics; other routes are logged at level debug. */
+    /** The path template for logs and metrics, if it is not the route's path. */
     route?: string;
     /** Headers of every response of the route, including errors. */
     headers?: Readonly<Record<string, string>>;
@@ -43,6 +43,21 @@ export function addToVary(reply: FastifyReply, name: string): void {
  */
 export const isUnchanged = (headers: IncomingHttpHeaders, tag: string): boolean =>
   fresh({ 'if-none-match': headers['if-none-match'] }, { etag: tag });
+
+/** Rejects the other methods of a path with Allow. Elsewhere they are 404, which MCP's clients take for another error. */
+export function rejectOtherMethods(
+  app: FastifyInstance,
+  url: string,
+  allowed: readonly string[],
+): void {
+  app.route({
+    method: app.supportedMethods.filter((method) => !allowed.includes(method)),
+    url,
+    handler: () => {
+      throw new MethodNotAllowed(allowed.join(', '));
+    },
+  });
+}
 
 /**
  * Returns the relative reference from a path to the gateway's root. References are relative, because a proxy may serve

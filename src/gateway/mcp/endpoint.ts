@@ -21,7 +21,7 @@ import { EVENT_STREAM } from '../graphql/event-stream.ts';
 import { parseJsonBodies, requirePlainBody } from '../graphql/json-body.ts';
 import { JSON_TYPE, preferredType } from '../graphql/media-types.ts';
 import { type EndpointOptions, isStream } from '../graphql/yoga.ts';
-import { isFromAllowedOrigin } from '../http/request.ts';
+import { isFromAllowedOrigin, rejectOtherMethods } from '../http/request.ts';
 import { readArguments } from './arguments.ts';
 import { type Message, requireShort, withoutNulls } from './message.ts';
 import { describeResource } from './protected-resource.ts';
@@ -259,5 +259,6 @@ export const createMcp =
         return reply.code(response.status).send((await response.text()) || undefined);
       },
     });
+    rejectOtherMethods(app, PATH, ['POST']);
     done();
   };

@@ -1,8 +1,11 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
 import helmet from '@fastify/helmet';
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 
 import { GatewayError } from '../contract/gateway-error.ts';
 import { GRAPHQL_PATH } from '../graphql/endpoint.ts';
+import { GRAPHQL_TYPES, preferredType } from '../graphql/media-types.ts';
 import { addToVary, JSON_CONTENT_TYPE, rootFrom } from '../http/request.ts';
 import { createOpenApi } from '../rest/openapi.ts';
 import { printSchema } from '../schema/print.ts';
@@ -16,8 +19,21 @@ import { renderMigrationGuide } from './migration-guide.ts';
 import { renderIcon, renderPage, type Site } from './page.ts';
 import { renderReference } from './reference.ts';
 
-/** The value of the constraint `page` (server/requests.ts). */
-const FOR_BROWSERS = { page: 'html' } as const;
+const PAGE = 'text/html';
+
+/** Whether a browser navigates to a page. A page can't open as a WebSocket. */
+const wantsPage = ({ accept, upgrade }: IncomingHttpHeaders): boolean =>
+  upgrade === undefined &&
+  accept?.includes(PAGE) === true &&
+  preferredType({ accept }, [...GRAPHQL_TYPES, PAGE]) === PAGE;
+
+/** Lets a route with the constraint `page` serve only browsers: GraphiQL has the path of the API. */
+const forBrowsers: Parameters<FastifyInstance['addConstraintStrategy']>[0] = {
+  name: 'page',
+  storage: () => new Map(),
+  validate: () => true,
+  deriveConstraint: ({ headers }) => (wantsPage(headers) ? 'html' : undefined),
+};
 
 // Allows only resources from this server and images in data URLs. Inline scripts are blocked.
 const POLICY = {
@@ -56,15 +72,16 @@ const redirectFromSlash = (
   reply: FastifyReply,
 ): FastifyReply | undefined => {
   const path = pathOf(request);
-  const isKnown = request.routeOptions.url !== '/*';
-  if (path === '/' || !path.endsWith('/') || !isKnown) return undefined;
+  if (path === '/' || !path.endsWith('/') || request.is404) return undefined;
   return reply.redirect(rootFrom(path) + request.url.slice(1).replace(/\/(?=\?|$)/, ''), 308);
 };
 
-/** Sends the page for an unknown path. @throws GatewayError if the path is too deep */
+/** Sends the page for an unknown path to a browser. @throws GatewayError for others, or if the path is too deep */
 async function sendNotFound(site: Site, request: FastifyRequest, reply: FastifyReply) {
   const root = rootFrom(pathOf(request));
-  if (root.length > MAX_ROOT_LENGTH) throw new GatewayError('NOT_FOUND');
+  if (!wantsPage(request.headers) || root.length > MAX_ROOT_LENGTH) {
+    throw new GatewayError('NOT_FOUND');
+  }
   addError(request.requestLog, { code: 'NOT_FOUND' });
   const { type, content } = renderPage(site, {
     root,
@@ -97,23 +114,23 @@ const createPages =
     }
     if (site.config.graphiql) {
       app.get(GRAPHQL_PATH, {
-        constraints: FOR_BROWSERS,
+        constraints: { page: 'html' },
+        logLevel: 'info',
         helmet: withPolicy(GRAPHIQL_POLICY),
         ...serveAsset(() => renderGraphiql(site)),
       });
     }
-    app.get('/*', {
-      constraints: FOR_BROWSERS,
-      config: { route: 'other' },
-      handler: (request, reply) => sendNotFound(site, request, reply),
-    });
+    app.setNotFoundHandler((request, reply) => sendNotFound(site, request, reply));
   };
+
+// All files share one label value, because each value adds dozens of time series.
+const ASSET = { route: '/assets' };
 
 /** Creates the routes of the files that pages load, of the OpenAPI document, and of the schema as text. */
 const createFiles =
   ({ store, config }: Site): FastifyPluginAsync =>
   async (app) => {
-    for (const [path, read] of listFiles()) app.get(path, serveAsset(read));
+    for (const [path, read] of listFiles()) app.get(path, { ...serveAsset(read), config: ASSET });
     app.get(
       '/openapi.json',
       serveAsset(async () => ({
@@ -139,7 +156,7 @@ const createFiles =
     }
     if (!config.graphiql) return;
     for (const [name, read] of graphiqlFiles) {
-      app.get(`/assets/graphiql/${name}`, serveAsset(read));
+      app.get(`/assets/graphiql/${name}`, { ...serveAsset(read), config: ASSET });
     }
   };
 
@@ -147,6 +164,7 @@ const createFiles =
 export const createPageRoutes =
   (site: Site): FastifyPluginAsync =>
   async (app) => {
+    app.addConstraintStrategy(forBrowsers);
     app.addHook('onRequest', async (_request, reply) => {
       addToVary(reply, 'accept');
       void reply.headers({

@@ -1,45 +1,27 @@
-import type { IncomingMessage } from 'node:http';
-import { Readable } from 'node:stream';
-
 import compress from '@fastify/compress';
+import websocket from '@fastify/websocket';
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
-  type FastifyPluginAsync,
   type FastifyPluginCallback,
-  type FastifyReply,
-  type FastifyRequest,
   LogController,
 } from 'fastify';
+import { handleProtocols } from 'graphql-ws';
 
 import type { Config } from '../config/config.ts';
-import { GatewayError, MethodNotAllowed } from '../contract/gateway-error.ts';
-import { writeGraphqlError } from '../graphql/endpoint.ts';
-import { addToVary, isClientGone } from '../http/request.ts';
+import type { Context } from '../context.ts';
+import { codeOf } from '../contract/gateway-error.ts';
+import type { EndpointOptions } from '../graphql/yoga.ts';
+import { rejectData, sendError } from '../http/errors.ts';
+import { isClientGone } from '../http/request.ts';
+import { createPageRoutes } from '../pages/page-routes.ts';
+import { createRest } from '../rest/create-rest.ts';
+import type { Store } from '../store.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
-import {
-  bytesOf,
-  createTurns,
-  isResponding,
-  limitUnsent,
-  trackConnections,
-  type Turns,
-} from './connections.ts';
+import { limitUnsent, trackConnections } from './connections.ts';
 import { allowOrigins } from './cors.ts';
-import { createRejectData, type RejectData, sendError, toResponseError } from './errors.ts';
-import { collectPaths } from './known-paths.ts';
-import {
-  beginRequests,
-  findRejection,
-  forBrowsers,
-  ignoreLongLists,
-  MAX_HEADERS,
-  requestIdOf,
-  toRoutedUrl,
-} from './requests.ts';
-import type { ShutdownState } from './shutdown.ts';
-import { acceptWebSockets, isWebSocket, requireWebSocket } from './upgrade.ts';
+import { createHealth } from './health.ts';
+import { beginRequests, type BeginOptions, isWebSocket, requestIdOf } from './requests.ts';
 
 const TIMEOUT_CHECK_MS = 1000;
 // Load balancers commonly keep idle connections for a minute, and must be the ones to close them. Otherwise, they may
@@ -50,17 +32,8 @@ const MIN_COMPRESSED_BYTES = 1024;
 // Takes two thirds of the time of the default level, for 7% more bytes.
 const GZIP = { level: 3 };
 
-/** Whether the path of a URL is /graphql. */
-const isGraphql = (url: string): boolean => /^\/graphql\/?(?:\?|$)/.test(url);
-
-interface AppOptions {
-  readonly config: Config;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly shutdown: ShutdownState;
-  /** The routes, in order. */
-  readonly routes: readonly (FastifyPluginAsync | FastifyPluginCallback)[];
-}
+// ws keeps up to 64 kB for each fragment: all that was read with it. In fragments of 16 kB, the longest message has 62.
+const MAX_FRAGMENTS = 100;
 
 /** Returns the log in the form that Fastify requires. */
 function toFastifyLog(log: Log): FastifyBaseLogger {
@@ -78,20 +51,15 @@ function toFastifyLog(log: Log): FastifyBaseLogger {
   return logger;
 }
 
-/** Creates Fastify without plugins and routes. */
-function createFastify(config: Config, log: Log, turns: Turns, rejectData: RejectData) {
-  const { requestTimeoutMs, responseTimeoutMs, connectTimeoutMs, statementTimeoutMs, limits } =
-    config;
+function createFastify(config: Config, log: Log): FastifyInstance {
+  const { requestTimeoutMs, responseTimeoutMs, connectTimeoutMs, statementTimeoutMs } = config;
   const http = {
     // Unlike Fastify's own option, this one also limits the time for the headers.
     requestTimeout: requestTimeoutMs,
     // How often node:http checks requestTimeout; every 30 seconds by default.
     connectionsCheckingInterval: Math.min(requestTimeoutMs, TIMEOUT_CHECK_MS),
-    maxHeaderSize: limits.maxHeaderBytes,
-    requireHostHeader: false,
-    // An Upgrade is also ignored while a response is unfinished: node:http would abandon the response.
-    shouldUpgradeCallback: (request: IncomingMessage) =>
-      isWebSocket(request) && !isResponding(turns, request.socket),
+    maxHeaderSize: config.limits.maxHeaderBytes,
+    shouldUpgradeCallback: isWebSocket,
   };
   return Fastify({
     loggerInstance: toFastifyLog(log),
@@ -99,14 +67,10 @@ function createFastify(config: Config, log: Log, turns: Turns, rejectData: Rejec
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: ({ headers }) => requestIdOf(headers),
     requestIdHeader: false,
-    clientErrorHandler: rejectData,
+    frameworkErrors: (error, request, reply) => void sendError(error, request, reply, log),
+    clientErrorHandler: (error, socket) => rejectData(error, socket, log),
     return503OnClosing: false,
-    // The first function that Fastify calls with a request: its router reads Accept, for the constraint `page`.
-    rewriteUrl: (request) => {
-      ignoreLongLists(request.headers);
-      return toRoutedUrl(request);
-    },
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: limits.maxUrlBytes },
+    routerOptions: { ignoreTrailingSlash: true },
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
     // Disconnects clients that stop reading, because unsent data is held in memory. The timeout is twice the longest of
@@ -117,104 +81,70 @@ function createFastify(config: Config, log: Log, turns: Turns, rejectData: Rejec
   });
 }
 
-/** Compresses each response of more than a kilobyte for clients that accept it, except for event streams. */
-async function compressResponses(app: FastifyInstance): Promise<void> {
-  app.addHook('onSend', (_request, reply, payload, done) => {
-    // The plugin adds this header only to what it compresses, but a cache must know it from the other variant, too. A 304
-    // has the headers of the 200 that it stands for (RFC 9110 §15.4.5).
-    const isVaried =
-      payload instanceof Readable ||
-      bytesOf(payload) >= MIN_COMPRESSED_BYTES ||
-      reply.statusCode === 304;
-    if (isVaried) addToVary(reply, 'accept-encoding');
-    done(null, payload);
-  });
-  await app.register(compress, {
-    encodings: ['gzip'],
-    threshold: MIN_COMPRESSED_BYTES,
-    zlibOptions: GZIP,
-    globalDecompression: false,
-  });
+interface AppOptions extends BeginOptions {
+  readonly store: Store;
+  readonly context: Context;
+  readonly operations: EndpointOptions;
+  readonly endpoint: FastifyPluginCallback;
 }
 
-/**
- * Keeps the connection open after a request's body was rejected. Fastify would close it, and a proxy that still sends
- * the body would report an error of its own. The rest of the body is discarded, for at most REQUEST_TIMEOUT_MS.
- */
-function keepOpen({ headers, raw }: FastifyRequest, reply: FastifyReply): void {
-  if (!reply.hasHeader('connection') || headers.expect !== undefined) return;
-  void reply.removeHeader('connection');
-  reply.raw.once('finish', () => raw.resume());
+/** Loads the Model Context Protocol, which takes time and memory, only if it is used. @throws ConfigError */
+async function openMcp(folder: string, operations: EndpointOptions, { title, schema }: Store) {
+  const [{ createMcp }, { readTools }] = await Promise.all([
+    import('../mcp/endpoint.ts'),
+    import('../mcp/tools.ts'),
+  ]);
+  return createMcp({ ...operations, title, tools: readTools(folder, schema, operations.config) });
 }
 
-/** Handles what node:http emits in place of a request: Expect, CONNECT, and more headers than it keeps by default. */
-function handleOtherEvents(app: FastifyInstance, config: Config, rejectData: RejectData): void {
-  // node:http silently drops headers above its limit, so the limit must be one more than allowed.
-  app.server.maxHeadersCount = MAX_HEADERS + 1;
-  app.server
-    .on('checkExpectation', (request, response) => app.routing(request, response))
-    .on('checkContinue', (request, response) => {
-      // A client that waits for 100 (Continue) is asked for its body when something reads the body. After a rejection,
-      // only node:http reads the body, to discard it once the response has been sent.
-      request.once('resume', () => {
-        if (!response.headersSent) response.writeContinue();
-      });
-      app.routing(request, response);
-    })
-    .on('connect', (request, socket) =>
-      rejectData(findRejection(request, config) ?? new MethodNotAllowed('GET, HEAD'), socket),
-    );
+/** Registers the routes. Requests of those that are not for the store are logged at level `debug`. */
+async function addRoutes(app: FastifyInstance, options: AppOptions): Promise<void> {
+  const { store, config, context, metrics, operations } = options;
+  const site = { store, config };
+  const quietly = { logLevel: 'debug' } as const;
+  await app.register(options.endpoint);
+  await app.register(createRest({ site, context, metrics }));
+  if (config.mcpOperations) {
+    await app.register(await openMcp(config.mcpOperations, operations, store));
+  }
+  await app.register(createHealth(context, metrics, options.shutdown), quietly);
+  await app.register(createPageRoutes(site), quietly);
 }
 
 /**
  * Creates the HTTP server: Fastify with its plugins and the gateway's routes. Hooks are added in the order in which
  * they run.
  */
-export async function createApp({ config, log, metrics, shutdown, routes }: AppOptions) {
-  const turns = createTurns();
-  const rejectData = createRejectData(turns, log);
-  const app: FastifyInstance = createFastify(config, log, turns, rejectData);
+export async function createApp(options: AppOptions) {
+  const { config, log } = options;
+  const { maxBodyBytes: maxPayload, maxUnsentBytes } = config.limits;
+  const app = createFastify(config, log);
   const sockets = trackConnections(app.server);
-  handleOtherEvents(app, config, rejectData);
-  app.addConstraintStrategy(forBrowsers);
-  const findPath = collectPaths(app);
-
   // Only POST /graphql and POST /mcp take a body. Other requests are rejected without reading theirs.
   app.removeAllContentTypeParsers();
-  await acceptWebSockets(app, turns, config);
-  beginRequests(app, { turns, shutdown, log, metrics, findPath });
-  await allowOrigins(app, config);
-  const rejectUnknown = (request: FastifyRequest, reply: FastifyReply): never => {
-    const known = findPath(request.url);
-    if (!known) {
-      // A browser gets a page.
-      addToVary(reply, 'accept');
-      throw new GatewayError('NOT_FOUND');
-    }
-    void reply.headers(known.headers);
-    throw new MethodNotAllowed([...known.methods].join(', '));
-  };
-  app.addHook('onRequest', (request, reply, done) => {
-    const rejection = findRejection(request.raw, config);
-    if (rejection) throw rejection;
-    if (request.ws) requireWebSocket(request, config);
-    // Before Fastify checks the body of a request that no route takes.
-    if (request.is404) rejectUnknown(request, reply);
-    done();
+  await app.register(websocket, {
+    options: { maxPayload, maxFragments: MAX_FRAGMENTS, handleProtocols },
+    errorHandler: (error) => {
+      // An error with a code is that of a client or its connection: ws has closed the socket.
+      if (codeOf(error) === '') log.error({ err: error }, 'A WebSocket could not be served.');
+    },
   });
-  limitUnsent(app, sockets, config.limits.maxUnsentBytes);
-  await compressResponses(app);
-
+  beginRequests(app, options);
+  await allowOrigins(app, config);
+  limitUnsent(app, sockets, maxUnsentBytes);
+  // Event streams are not compressed.
+  await app.register(compress, {
+    encodings: ['gzip'],
+    threshold: MIN_COMPRESSED_BYTES,
+    zlibOptions: GZIP,
+    globalDecompression: false,
+  });
   app.setErrorHandler((thrown, request, reply) => {
     // The client left before the first byte of a stream. Its request counts as aborted.
     if (isClientGone(thrown) && reply.raw.destroyed) return undefined;
-    keepOpen(request, reply);
-    if (!isGraphql(request.url) || request.ws) return sendError(thrown, request, reply, log);
-    return writeGraphqlError(toResponseError(thrown, request), request, reply, log);
+    return sendError(thrown, request, reply, log);
   });
-  app.setNotFoundHandler(rejectUnknown);
-
-  for (const each of routes) await app.register(each);
+  await addRoutes(app, options);
   await app.ready();
   return { app, sockets };
 }

@@ -6,26 +6,14 @@ import type { Context } from '../context.ts';
 import type { Database } from '../database/database.ts';
 import { createGraphqlEndpoint } from '../graphql/endpoint.ts';
 import { createStreams } from '../graphql/streams.ts';
-import { createExecutor, type EndpointOptions } from '../graphql/yoga.ts';
-import { createPageRoutes } from '../pages/page-routes.ts';
-import { createRest } from '../rest/create-rest.ts';
+import { createExecutor } from '../graphql/yoga.ts';
 import { deprecatedOf } from '../rest/rest-operation.ts';
 import type { Store } from '../store.ts';
 import { createSourceFor } from '../tables/source-for.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { createApp } from './app.ts';
-import { createHealth } from './health.ts';
 import { shutDown, type ShutdownState } from './shutdown.ts';
-
-/** Loads the Model Context Protocol, which takes time and memory, only if it is used. @throws ConfigError */
-async function openMcp(folder: string, options: EndpointOptions, { title, schema }: Store) {
-  const [{ createMcp }, { readTools }] = await Promise.all([
-    import('../mcp/endpoint.ts'),
-    import('../mcp/tools.ts'),
-  ]);
-  return createMcp({ ...options, title, tools: readTools(folder, schema, options.config) });
-}
 
 /**
  * Creates the gateway: GraphQL, REST and the pages, on a server that does not listen yet.
@@ -54,19 +42,15 @@ export async function createGateway(store: Store, db: Database, config: Config, 
   const options = { schema: store.schema, context, config, log, metrics, streams };
   const operations = { ...options, executor: createExecutor(options) };
   const endpoint = createGraphqlEndpoint(operations);
-  const site = { store, config };
   const { app, sockets } = await createApp({
+    store,
     config,
     log,
     metrics,
     shutdown,
-    routes: [
-      endpoint.routes,
-      createRest({ site, context, metrics }),
-      ...(config.mcpOperations ? [await openMcp(config.mcpOperations, operations, store)] : []),
-      createHealth(context, metrics, shutdown),
-      createPageRoutes(site),
-    ],
+    context,
+    operations,
+    endpoint: endpoint.routes,
   });
   const { server } = app;
   return {

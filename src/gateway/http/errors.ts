@@ -1,0 +1,70 @@
+import { STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+import type { ErrorCode } from '../contract/error-codes.ts';
+import { codeOf, GatewayError } from '../contract/gateway-error.ts';
+import { toGatewayError } from '../database/database-errors.ts';
+import type { Log } from '../telemetry/log.ts';
+import { addError, logCause } from '../telemetry/request-log.ts';
+import { JSON_CONTENT_TYPE } from './request.ts';
+
+/** The codes of errors from node:http and Fastify; others are BAD_REQUEST. */
+const ERROR_CODES: Record<string, ErrorCode> = {
+  HPE_HEADER_OVERFLOW: 'HEADERS_TOO_LARGE',
+  ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT',
+  FST_ERR_CTP_BODY_TOO_LARGE: 'PAYLOAD_TOO_LARGE',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'UNSUPPORTED_MEDIA_TYPE',
+  FST_ERR_MAX_PARAM_LENGTH: 'URI_TOO_LONG',
+};
+
+/** Returns the error for the caller of anything that a route, a plugin or Fastify throws. */
+export function toResponseError(error: unknown, { raw }: FastifyRequest): GatewayError {
+  if (error instanceof GatewayError) return error;
+  const code = codeOf(error);
+  if (code === 'ECONNRESET' && !raw.complete) {
+    return new GatewayError('BAD_REQUEST', 'The body is incomplete.');
+  }
+  if (code.startsWith('FST_ERR_')) return new GatewayError(ERROR_CODES[code] ?? 'BAD_REQUEST');
+  return toGatewayError(error);
+}
+
+/** Logs the rejection of a request that has no line of its own. */
+function logRejection({ status, code, message }: GatewayError, log: Log, requestId?: string): void {
+  log.info({ requestId, status, codes: [code], reason: message }, 'A request was rejected.');
+}
+
+/** Sends an error as JSON. Fastify calls this function for anything that is thrown while it handles a request. */
+export function sendError(
+  thrown: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  log: Log,
+): FastifyReply {
+  const error = toResponseError(thrown, request);
+  const requestLog = request.requestLog as typeof request.requestLog | undefined;
+  if (requestLog) addError(requestLog, error);
+  else logRejection(error, log, request.id);
+  logCause(log, requestLog ?? { id: request.id }, error);
+  return reply
+    .code(error.status)
+    .headers({ 'cache-control': 'no-store', ...error.headers })
+    .type(JSON_CONTENT_TYPE)
+    .send(JSON.stringify(error));
+}
+
+/** Rejects data that is not a request, with an error in the form of all others. */
+export function rejectData(thrown: Error, socket: Duplex, log: Log): void {
+  const error = new GatewayError(ERROR_CODES[codeOf(thrown)] ?? 'BAD_REQUEST');
+  if (codeOf(thrown) === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  logRejection(error, log);
+  const body = JSON.stringify(error);
+  const head = [
+    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}`,
+    `Content-Type: ${JSON_CONTENT_TYPE}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+}
