@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { BROWSER, GRAPHIQL_FILES, QUERY } from '../support/browsing.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
-import { type RawAnswer, requestRaw, sendRaw } from '../support/raw.ts';
+import { type RawAnswer, requestRaw } from '../support/raw.ts';
 
 const SITE = 'https://shop.example';
 
@@ -66,17 +66,11 @@ describe('the security headers for browsers', () => {
 
   it.each([
     ['GET', '/health'],
-    ['OPTIONS', '/pets/1'],
+    ['OPTIONS', '/graphql'],
     ['GET', QUERY],
     ['POST', '/graphql'],
   ])('prevent browsers from guessing the type of the response to %s %s', async (method, target) => {
     expect(policiesOf(await requestRaw(gateway, method, target))).toEqual(ANSWER);
-  });
-
-  it('prevent browsers from guessing the type of the response to bytes that are not HTTP', async () => {
-    const answer = await sendRaw(gateway, 'nonsense\r\n\r\n', { wait: true });
-    expect(answer.status).toBe(400);
-    expect(policiesOf(answer)).toEqual(ANSWER);
   });
 });
 
@@ -222,9 +216,9 @@ describe('CORS_ORIGINS', () => {
   });
 
   it('does not change the status 405 of an OPTIONS request that is not a preflight', async () => {
-    const answer = await requestRaw(shared, 'OPTIONS', '/pets/1', { Origin: SITE });
+    const answer = await requestRaw(shared, 'OPTIONS', '/graphql', { Origin: SITE });
     expect(answer.status).toBe(405);
-    expect(answer.headers.get('allow')).toBe('GET, HEAD');
+    expect(answer.headers.get('allow')).toBe('GET, HEAD, POST');
   });
 
   it('allows every site if set to *, but never credentials', async () => {

@@ -1,6 +1,3 @@
-import { once } from 'node:events';
-import { Agent, type IncomingMessage, request as sendRequest } from 'node:http';
-import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 
 import { serverAudits } from 'graphql-http';
@@ -186,38 +183,6 @@ describe('a request body larger than 1 MB', () => {
   });
 });
 
-describe('the connection of a rejected request', () => {
-  const json = { 'content-type': JSON_TYPE };
-  const large = ofSize(3_000_000);
-
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const send = async (path: string, options: object = {}, body = '') => {
-    const sent = sendRequest(`${gateway.url}${path}`, { agent, ...options });
-    sent.end(body);
-    const [response] = (await once(sent, 'response')) as [IncomingMessage];
-    await once(response.resume(), 'end');
-    return { status: response.statusCode, isReused: sent.reusedSocket };
-  };
-  afterAll(() => agent.destroy());
-
-  // A proxy that still sends the body when the connection closes reports an error of its own.
-  it.each([
-    ['body is too large', 413, { ...json, 'content-length': large.length }, large],
-    ['body is too large and chunked', 413, { ...json, 'transfer-encoding': 'chunked' }, large],
-    ['body is malformed', 400, json, '{'],
-    ['type is not accepted', 415, { 'content-type': 'text/plain' }, large],
-  ])('stays open if its %s', async (_what, status, headers, body) => {
-    const rejected = await send('/graphql', { method: 'POST', headers }, body);
-    expect(rejected).toMatchObject({ status });
-    expect(await send('/health')).toEqual({ status: 200, isReused: true });
-  });
-
-  it.each(['/unknown', '/health'])('stays open if %s takes no body', async (path) => {
-    await send(path, { method: 'POST', headers: json }, large);
-    expect(await send('/health')).toEqual({ status: 200, isReused: true });
-  });
-});
-
 /** A body with another property, which is ignored. */
 const withExtra = (json: string): string => `{"query":"${TYPENAME}","x":${json}}`;
 
@@ -246,84 +211,6 @@ describe('the JSON of a request body', () => {
     ['long strings of punctuation', JSON.stringify(Array(90).fill('\\",[{'.repeat(1000)))],
   ])('can have %s', async (_what, extra) => {
     await expectTypename(await post(withExtra(extra)));
-  });
-});
-
-/** Sends the headers of a POST, then its body after 100 (Continue), and returns all responses. */
-const postLater = (head: string, length = BODY.length): Promise<string> =>
-  new Promise((resolve) => {
-    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
-    let received = '';
-    socket.on('data', (data: Buffer) => {
-      received += data.toString();
-      if (received === 'HTTP/1.1 100 Continue\r\n\r\n') socket.write(BODY);
-      if (received.endsWith('{"data":{"__typename":"Query"}}')) socket.destroy();
-    });
-    socket.on('error', () => {});
-    socket.on('close', () => resolve(received));
-    socket.write(
-      `POST ${head}\r\nContent-Length: ${length}\r\nExpect: 100-continue\r\nConnection: keep-alive\r\n\r\n`,
-    );
-  });
-
-describe('a request with Expect: 100-continue', () => {
-  const HOST = 'HTTP/1.1\r\nHost: localhost';
-  const AS_JSON = `\r\nContent-Type: ${JSON_TYPE}`;
-
-  it('gets 100 (Continue), and its connection stays open', async () => {
-    const received = await postLater(`/graphql ${HOST}${AS_JSON}`);
-    expect(received).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
-    expect(received).toMatch(/Connection: keep-alive/i);
-  });
-
-  it.each([
-    ['is too large', `/graphql ${HOST}${AS_JSON}`, 413, 1_000_001],
-    ['has no Content-Type', `/graphql ${HOST}`, 415],
-    ['has an unknown path', `/nowhere ${HOST}`, 404],
-    ['is for another host', '/graphql HTTP/1.1\r\nHost: evil.example', 421],
-    ['does not accept JSON', `/graphql ${HOST}${AS_JSON}\r\nAccept: image/png`, 406],
-  ])(
-    'gets an error instead of 100 (Continue), and its connection is closed, if it %s',
-    async (_what, head, status, length?) => {
-      const received = await postLater(head, length);
-      expect(received).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
-      expect(received).toMatch(/connection: close/i);
-      expect(received.match(/^HTTP\/1\.1 /gm)).toHaveLength(1);
-    },
-  );
-});
-
-describe('a request that proxies may interpret differently', () => {
-  const LINES = 'Connection: close\r\n\r\n';
-
-  describe.each(['/health', '/graphql?query={__typename}', '/mcp', '/nowhere'])('to %s', (path) => {
-    it.each([
-      ['Host', 'Host: localhost\r\nhost: localhost\r\n'],
-      [
-        'Authorization',
-        'Host: localhost\r\nAuthorization: Bearer a\r\nAccept: */*\r\nauthorization: Bearer b\r\n',
-      ],
-    ])('is rejected if it has two %s headers', async (name, headers) => {
-      const head = `GET ${path} HTTP/1.1\r\n${headers}`;
-      const { status, body } = await sendRaw(gateway, head + LINES, { wait: true });
-      expect(status).toBe(400);
-      expect(body).toContain(`The ${name} header is sent more than once.`);
-    });
-  });
-
-  it('is not rejected if a value is the name of such a header', async () => {
-    const headers = 'Host: localhost\r\nX-One: Authorization\r\nX-Two: Host\r\n';
-    const head = `GET /health HTTP/1.1\r\n${headers}`;
-    expect((await sendRaw(gateway, head + LINES, { wait: true })).status).toBe(200);
-  });
-
-  it('gets its usual response if it asks for a WebSocket in HTTP/1.0', async () => {
-    const upgrade =
-      'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n' +
-      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n';
-    const head = `GET /health HTTP/1.0\r\nHost: localhost\r\n${upgrade}\r\n`;
-    const { status } = await sendRaw(gateway, head, { wait: true });
-    expect(status).toBe(200);
   });
 });
 
@@ -359,18 +246,16 @@ describe('a request body that does not arrive in time', () => {
   });
   afterAll(() => hasty.close());
 
-  it('is rejected with status 408 and the id of the request', async () => {
-    const bytes = INCOMPLETE.replace('\r\n\r\n', '\r\nX-Request-Id: slow-1\r\n\r\n');
-    const { status, headers, body } = await sendRaw(hasty, bytes, { wait: true });
+  it('is rejected with status 408', async () => {
+    const { status, body } = await sendRaw(hasty, INCOMPLETE, { wait: true });
     expect(status).toBe(408);
-    expect(headers.get('x-request-id')).toBe('slow-1');
     expect(JSON.parse(body)).toMatchObject({ code: 'REQUEST_TIMEOUT', status: 408 });
   });
 
   it('is not rejected with status 408 after a response has been sent', async () => {
     const bytes = INCOMPLETE.replace('/graphql', '/pets/1');
     const { status, body } = await sendRaw(hasty, bytes, { wait: true });
-    expect(status).toBe(405);
+    expect(status).toBe(404);
     expect(body).not.toContain('REQUEST_TIMEOUT');
   });
 });
@@ -445,7 +330,6 @@ describe('the HTTP status of a result', () => {
 
 it.each([
   [405, 'PUT', '/graphql', {}],
-  [414, 'GET', `/graphql?query=${'x'.repeat(9000)}`, {}],
   [415, 'POST', '/graphql', {}],
   [421, 'GET', '/graphql', { Host: 'other.example' }],
 ])(
@@ -462,7 +346,6 @@ describe('an unsupported method', () => {
     ['PUT', '/graphql', 'GET, HEAD, POST'],
     ['OPTIONS', '/graphql', 'GET, HEAD, POST'],
     ['TRACE', '/graphql', 'GET, HEAD, POST'],
-    ['CONNECT', 'a:1', 'GET, HEAD'],
   ])('is rejected with METHOD_NOT_ALLOWED: %s %s', async (method, target, allow) => {
     const answer = await requestRaw(gateway, method, target);
     expect(answer.status).toBe(405);

@@ -71,7 +71,7 @@ it("GET /metrics returns Prometheus' text format, HEAD returns no body, and POST
   const head = await gateway.rest('/metrics', { method: 'HEAD' });
   expect([head.status, await head.text()]).toEqual([200, '']);
   const post = await gateway.rest('/metrics', { method: 'POST' });
-  expect(await post.json()).toMatchObject({ code: 'METHOD_NOT_ALLOWED', status: 405 });
+  expect(await post.json()).toMatchObject({ code: 'NOT_FOUND', status: 404 });
   expect(await callsOf()).toEqual({});
 });
 
@@ -233,7 +233,6 @@ describe('the metric for request durations', () => {
     await gateway.rest('/pets/999999', { method: 'DELETE' });
     await ask('{ __typename }', { 'content-type': 'text/plain' });
     await requestRaw(gateway, 'HEAD', '/graphql?query={__typename}');
-    await requestRaw(gateway, 'GET', 'http://store.example/pets/none?x');
     for (const path of ['/nowhere', '/pets', '/pets/1/2', '/%00', '/graphql/x']) {
       expect((await requestRaw(gateway, 'GET', path)).status).toBe(404);
     }
@@ -241,8 +240,8 @@ describe('the metric for request durations', () => {
     const times = {
       'GET /pets/{petId} 200': 1,
       'HEAD /pets/{petId} 200': 1,
-      'GET /pets/{petId} 400': 2,
-      'other /pets/{petId} 405': 1,
+      'GET /pets/{petId} 400': 1,
+      'other other 404': 1,
       'POST /graphql 415': 1,
       'HEAD /graphql 200': 1,
       'POST /graphql 200': 2,
