@@ -71,32 +71,22 @@ const DISCOVER = {
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
+const initialize = (params: object) => ({ jsonrpc: '2.0', id: 1, method: 'initialize', params });
+const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
+
 describe('a message to /mcp', () => {
   it.each([
     ['is not JSON', '{', {}, 400],
     ['is a batch', [LIST, LIST], {}, 400],
     ['is null', 'null', {}, 400],
     ['is no message', {}, {}, 400],
-    ['has more than a million bytes', callOf('list', { first: 'x'.repeat(1_000_000) }), {}, 413],
-    ['has 50,001 values', callOf('list', { first: Array(50_001).fill(1) }), {}, 413],
-    [
-      'has 200 capabilities',
-      { jsonrpc: '2.0', id: 1, method: 'initialize', params: { capabilities: Array(200).fill(1) } },
-      {},
-      413,
-    ],
-    ['has 200 arguments', callOf('list', Array(200).fill(1)), {}, 413],
-    ['has a long tool name', callOf('x'.repeat(60_000)), {}, 413],
-    [
-      'is nested 30 levels deep',
-      callOf('list', { first: JSON.parse(`${'['.repeat(30)}${']'.repeat(30)}`) }),
-      {},
-      413,
-    ],
+    ['has more than 200,000 bytes', callOf('list', { first: 'x'.repeat(200_000) }), {}, 413],
+    ['has a thousand capabilities', initialize({ capabilities: Array(1000).fill(1) }), {}, 413],
+    ['is nested a thousand levels deep', initialize({ capabilities: nested(1000) }), {}, 413],
+    ['has arguments with 50,000 values', callOf('list', { first: Array(50_000).fill(1) }), {}, 200],
     ['has another version of the protocol', LIST, { 'mcp-protocol-version': '1999-01-01' }, 400],
     ['accepts neither JSON nor events', LIST, { accept: 'text/html, application/json;q=0' }, 406],
     ['is not called JSON', LIST, { 'content-type': 'text/plain' }, 415],
-    ['is encoded', LIST, { 'content-encoding': 'gzip' }, 415],
     ['comes from a page on another site', LIST, { origin: 'https://other.example' }, 403],
     ['comes from a page on an allowed site', LIST, { origin: SITE }, 200],
   ])('gets status %4$s if it %s', async (_name, message, headers, status) => {
@@ -104,7 +94,7 @@ describe('a message to /mcp', () => {
     expect((await postMessage(gateway, text, headers)).status).toBe(status);
   });
 
-  const LONG = 'z'.repeat(900_000);
+  const LONG = 'z'.repeat(190_000);
   it.each([
     ['params', { jsonrpc: '2.0', id: 1, method: 'ping', params: LONG }],
     ['arguments', callOf('list', LONG)],

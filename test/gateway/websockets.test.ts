@@ -320,14 +320,11 @@ describe('an open WebSocket', () => {
     expect((await opened.closed).code).toBe(code);
   });
 
-  it.each([
-    ['is larger than 1 MB', pingOf(1_000_001)],
-    ['has too many values', `{"type":"ping","payload":{"list":[${'0,'.repeat(50_000)}0]}}`],
-  ])('is closed with code 1009 if a message after the first %s', async (_what, message) => {
+  it('is closed with code 1009 if a message after the first is larger than 1 MB', async () => {
     const opened = await openInitialized(gateway);
     opened.send(pingOf(900_000));
     expect((await opened.message()).type).toBe('pong');
-    opened.send(message);
+    opened.send(pingOf(1_000_001));
     expect((await opened.closed).code).toBe(1009);
   });
 

@@ -18,11 +18,6 @@ function toAuth(variables: Variables) {
 /** Fixed limits on a request, far above what legitimate clients send; the limit on its cost is a setting. */
 const REQUEST_LIMITS = {
   maxBodyBytes: 1_000_000,
-  /**
-   * The commas and opening brackets in the JSON of a body. JSON.parse takes up to a microsecond for each value, but only
-   * a nanosecond for each character of a string. A thousand lines with 20 fields each have 21,000 values.
-   */
-  maxJsonValues: 50_000,
   /** The request line and the headers together. */
   maxHeaderBytes: 16_384,
   maxUrlBytes: 8000,

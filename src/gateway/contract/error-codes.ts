@@ -61,12 +61,12 @@ export const ERRORS = {
   },
   PAYLOAD_TOO_LARGE: {
     status: 413,
-    description: 'The request body is larger than the limit, or has too many values.',
+    description: 'The request body is larger than the limit.',
   },
   URI_TOO_LONG: { status: 414, description: 'The URL is longer than the limit.' },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
-    description: 'The request body must be application/json in UTF-8, without a Content-Encoding.',
+    description: 'The request body must be application/json.',
   },
   MISDIRECTED_REQUEST: {
     status: 421,

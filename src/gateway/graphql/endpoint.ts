@@ -10,10 +10,15 @@ import { rejectOtherMethods } from '../http/request.ts';
 import type { Log } from '../telemetry/log.ts';
 import { toClientResult, toExecutionError } from './client-errors.ts';
 import { EVENT_HEADERS, EVENT_STREAM, writeEvent, writeEvents } from './event-stream.ts';
-import { parseJsonBodies, requirePlainBody } from './json-body.ts';
+import { parseJsonBodies } from './json-body.ts';
 import { stringifyResult } from './json-text.ts';
 import { GRAPHQL_TYPE, GRAPHQL_TYPES, JSON_TYPE, preferredType } from './media-types.ts';
-import { type DocumentParams, paramsInBody, paramsInQuery, rejectOtherOrigins } from './params.ts';
+import {
+  type DocumentParams,
+  paramsInQuery,
+  rejectOtherOrigins,
+  toDocumentParams,
+} from './params.ts';
 import { createWebSockets } from './websockets.ts';
 import { type EndpointOptions, isStream, type Results } from './yoga.ts';
 
@@ -100,9 +105,8 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
       if (!type) throw new GatewayError('NOT_ACCEPTABLE');
       request.responseType = type;
       request.caller = await context.authenticate(request.headers);
-      if (request.method === 'POST') requirePlainBody(request.headers);
     });
-    parseJsonBodies(app, limits);
+    parseJsonBodies(app, limits.maxBodyBytes);
     app.route({
       method: ['GET', 'HEAD'],
       url: GRAPHQL_PATH,
@@ -113,7 +117,7 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
       wsHandler: webSockets.open,
     });
     app.post(GRAPHQL_PATH, (request, reply) =>
-      respond(request, reply, paramsInBody(request.body, limits)),
+      respond(request, reply, toDocumentParams(request.body, limits)),
     );
     rejectOtherMethods(app, GRAPHQL_PATH, ['GET', 'HEAD', 'POST']);
     done();

@@ -1,11 +1,10 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-import type { Limits } from '../config/config.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
 import { JSON_TYPE } from './media-types.ts';
-import { parseBody } from './params.ts';
+import { parseJson } from './params.ts';
 
 /**
  * Reads a body of at most `maxBytes` into one buffer. A list of its chunks, such as Fastify's own parsers keep, would take
@@ -17,23 +16,17 @@ const readBody = (body: IncomingMessage, maxBytes: number): Promise<Buffer> =>
     let bytes = Buffer.alloc(0);
     let length = 0;
     const add = (chunk: Buffer): void => {
-      const needed = length + chunk.length;
-      if (needed > maxBytes) {
+      const start = length;
+      length += chunk.length;
+      if (length > maxBytes) {
         body.off('data', add);
-        return reject(new GatewayError('PAYLOAD_TOO_LARGE'));
+        reject(new GatewayError('PAYLOAD_TOO_LARGE'));
+      } else if (length > bytes.length) {
+        bytes = Buffer.concat([bytes.subarray(0, start), chunk], 2 * length);
+      } else {
+        chunk.copy(bytes, start);
       }
-      if (needed > bytes.length) {
-        const larger = Buffer.allocUnsafe(2 * needed);
-        bytes.copy(larger, 0, 0, length);
-        bytes = larger;
-      }
-      chunk.copy(bytes, length);
-      length = needed;
     };
-    // A client that waits for 100 (Continue) is not asked for a body that is too large.
-    if (Number(body.headers['content-length'] ?? 0) > maxBytes) {
-      return reject(new GatewayError('PAYLOAD_TOO_LARGE'));
-    }
     body
       .on('data', add)
       .once('end', () => resolve(bytes.subarray(0, length)))
@@ -41,18 +34,8 @@ const readBody = (body: IncomingMessage, maxBytes: number): Promise<Buffer> =>
   });
 
 /** Lets the routes of a plugin read JSON, and no other bodies. Forms on other sites can't send this type. */
-export function parseJsonBodies(app: FastifyInstance, limits: Limits): void {
-  app.addContentTypeParser(JSON_TYPE, async ({ headers }: FastifyRequest, body: IncomingMessage) =>
-    parseBody(await readBody(body, limits.maxBodyBytes), headers, limits),
+export function parseJsonBodies(app: FastifyInstance, maxBytes: number): void {
+  app.addContentTypeParser(JSON_TYPE, async (_request: FastifyRequest, body: IncomingMessage) =>
+    parseJson(await readBody(body, maxBytes), 'The body'),
   );
-}
-
-/** Rejects a body without a type, which Fastify would ignore, or with an encoding. @throws GatewayError */
-export function requirePlainBody({
-  'content-type': type,
-  'content-encoding': encoding = '',
-}: IncomingHttpHeaders): void {
-  if (!type || !/^(identity)?$/i.test(encoding.trim())) {
-    throw new GatewayError('UNSUPPORTED_MEDIA_TYPE');
-  }
 }

@@ -1,7 +1,7 @@
 import { MessageType } from 'graphql-ws';
 
-import type { Limits } from '../config/config.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
+import { isObject } from '../contract/parse.ts';
 import { parseJson } from './params.ts';
 
 const FROM_SERVER_ONLY = new Set<unknown>([
@@ -12,9 +12,6 @@ const FROM_SERVER_ONLY = new Set<unknown>([
 
 // Each message about an operation repeats the operation's id.
 const MAX_ID_LENGTH = 255;
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null;
 
 /** Writes a message with a payload from a client. @throws GatewayError with BAD_REQUEST */
 export function writeMessage(message: object): string {
@@ -32,8 +29,8 @@ export function writeMessage(message: object): string {
  * with a `query`, which graphql-ws requires even if the message has a document id.
  * @throws GatewayError with BAD_REQUEST or PAYLOAD_TOO_LARGE
  */
-export function readMessage(data: Buffer, limits: Limits): string {
-  const message = parseJson(data, 'The message', limits);
+export function readMessage(data: Buffer): string {
+  const message = parseJson(data, 'The message');
   const { type, id, payload } = isObject(message) ? message : {};
   if (FROM_SERVER_ONLY.has(type)) {
     throw new GatewayError('BAD_REQUEST', 'Only servers may send this message.');

@@ -261,7 +261,7 @@ export function createWebSockets(options: EndpointOptions) {
       // Until the token has been accepted, a message must not be longer than headers.
       const isTooLong = connection.callerKey === undefined && data.length > limits.maxHeaderBytes;
       if (isTooLong) throw new GatewayError('PAYLOAD_TOO_LARGE');
-      await handle(readMessage(data, limits));
+      await handle(readMessage(data));
     } catch (error) {
       rejectMessage(connection, error, options.log);
     }

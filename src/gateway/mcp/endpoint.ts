@@ -16,20 +16,22 @@ import type { ExecutionResult } from 'graphql';
 import { hasScope, requireScope } from '../auth/caller.ts';
 import { VERSION } from '../config/version.ts';
 import { GatewayError, toError, Unauthenticated } from '../contract/gateway-error.ts';
+import { isObject } from '../contract/parse.ts';
 import { toClientResult, toExecutionError } from '../graphql/client-errors.ts';
 import { EVENT_STREAM } from '../graphql/event-stream.ts';
-import { parseJsonBodies, requirePlainBody } from '../graphql/json-body.ts';
+import { parseJsonBodies } from '../graphql/json-body.ts';
 import { JSON_TYPE, preferredType } from '../graphql/media-types.ts';
 import { type EndpointOptions, isStream } from '../graphql/yoga.ts';
 import { isFromAllowedOrigin, rejectOtherMethods } from '../http/request.ts';
 import { readArguments } from './arguments.ts';
-import { type Message, requireShort, withoutNulls } from './message.ts';
+import { type Message, readMessage } from './message.ts';
 import { describeResource } from './protected-resource.ts';
 import { toToolResult } from './tool-result.ts';
 import { ToolServer } from './tool-server.ts';
 import type { Tool, Tools } from './tools.ts';
 
 const PATH = '/mcp';
+const MAX_MESSAGE_BYTES = 200_000;
 
 const INSTRUCTIONS =
   'Each tool is one operation of the store. A tool that writes takes an idempotencyKey: choose a new UUID for each write, ' +
@@ -81,18 +83,11 @@ function createCall(
   };
 }
 
-/** Returns the arguments in a valid message that calls a tool. The SDK's copy lacks one that is named `__proto__`. */
-function argumentsIn(message: unknown): Record<string, unknown> {
-  const { params }: { params?: unknown } = Object(message);
-  const { arguments: args = {} }: { arguments?: Record<string, unknown> } = Object(params);
-  return args;
-}
-
 /** Creates the MCP server of one request: it lists the caller's tools and runs them. */
 function createServer(
   { title, tools }: McpOptions,
   { caller }: FastifyRequest,
-  message: Message,
+  { params }: Message,
   call: Call,
 ): ToolServer {
   const server = new ToolServer(
@@ -112,7 +107,9 @@ function createServer(
   server.setRequestHandler('tools/call', ({ params: { name } }) => {
     const tool = tools.get(name);
     if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool.');
-    return call(tool, argumentsIn(message));
+    // Not the SDK's copy, which lacks an argument that is named `__proto__`.
+    const { arguments: args } = params;
+    return call(tool, isObject(args) ? args : {});
   });
   return server;
 }
@@ -140,7 +137,7 @@ interface Exchange {
 /** Answers a message of a version before 2026-07-28, as createMcpHandler does, which can't answer it in JSON. */
 async function answerLegacy(
   request: Request,
-  parsedBody: Message,
+  { body: parsedBody }: Message,
   { create, streams, onerror }: Exchange,
 ): Promise<Response> {
   const transport = new WebStandardStreamableHTTPServerTransport({
@@ -154,13 +151,9 @@ async function answerLegacy(
   return transport.handleRequest(request, { parsedBody });
 }
 
-async function answer(
-  request: Request,
-  parsedBody: Message,
-  exchange: Exchange,
-): Promise<Response> {
-  if (await isLegacyRequest(request, parsedBody))
-    return answerLegacy(request, parsedBody, exchange);
+async function answer(request: Request, message: Message, exchange: Exchange): Promise<Response> {
+  const { body: parsedBody } = message;
+  if (await isLegacyRequest(request, parsedBody)) return answerLegacy(request, message, exchange);
   const { create, streams, onerror } = exchange;
   const { fetch } = createMcpHandler(create, {
     legacy: 'reject',
@@ -178,7 +171,7 @@ async function answer(
  */
 function findVersionError(
   { 'mcp-protocol-version': requested }: IncomingHttpHeaders,
-  message: object,
+  { body, params }: Message,
 ): unknown {
   if (typeof requested !== 'string') return undefined;
   // node:http joins the values.
@@ -188,22 +181,17 @@ function findVersionError(
       'The header MCP-Protocol-Version is sent more than once.',
     );
   }
-  const { params }: { params?: unknown } = message;
-  const isDeclared = Object(Object(params)['_meta'])[VERSION_IN_META] !== undefined;
+  const isDeclared = Object(params['_meta'])[VERSION_IN_META] !== undefined;
   if (requested <= NEWEST || isDeclared) return undefined;
   const supported = [NEWEST, ...SUPPORTED_PROTOCOL_VERSIONS];
   const text = `Unsupported protocol version: ${requested} (supported versions: ${supported.join(', ')})`;
   const { code, data } = new UnsupportedProtocolVersionError({ supported, requested }, text);
-  const { id = null }: { id?: unknown } = message;
-  return { jsonrpc: '2.0', id, error: { code, message: text, data } };
+  return { jsonrpc: '2.0', id: body['id'] ?? null, error: { code, message: text, data } };
 }
 
 /** Returns the tool that a message calls, if it does. */
-function toolIn(message: unknown, tools: Tools): Tool | undefined {
-  const { method, params }: { method?: unknown; params?: unknown } = Object(message);
-  const { name }: { name?: unknown } = Object(params);
-  return method === 'tools/call' && typeof name === 'string' ? tools.get(name) : undefined;
-}
+const toolIn = ({ body, params: { name } }: Message, tools: Tools): Tool | undefined =>
+  body['method'] === 'tools/call' && typeof name === 'string' ? tools.get(name) : undefined;
 
 /**
  * Creates the Model Context Protocol over Streamable HTTP, without sessions: each request is a message, and its response
@@ -215,7 +203,7 @@ export const createMcp =
     const { tools, config, context, log, metrics, title } = options;
     for (const name of tools.keys()) metrics.trustName(name);
     app.decorateRequest('caller');
-    parseJsonBodies(app, config.limits);
+    parseJsonBodies(app, MAX_MESSAGE_BYTES);
     const scopes = [...new Set([...tools.values()].flatMap((tool) => tool.scopes))];
     if (config.auth) describeResource(app, config.auth, { title, scopes });
     app.post(PATH, {
@@ -226,23 +214,18 @@ export const createMcp =
         if (headers.origin !== undefined && !isFromAllowedOrigin(headers, config)) {
           throw new GatewayError('FORBIDDEN', 'The Origin is not in CORS_ORIGINS.');
         }
-        requirePlainBody(headers);
         request.caller = await context.authenticate(headers);
         // With this response, clients begin to ask their user for a token.
         const { isAnonymous, scopes: own } = request.caller;
         if (isAnonymous && own !== 'all' && own.size === 0) throw new Unauthenticated();
       },
       handler: async (request, reply) => {
-        const { body, headers, id } = request;
-        if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-          throw new GatewayError('BAD_REQUEST', 'The body must be one JSON-RPC message.');
-        }
+        const { headers, id } = request;
         const streams = preferredType(headers, [JSON_TYPE]) === undefined;
         if (streams && !preferredType(headers, [EVENT_STREAM])) {
           throw new GatewayError('NOT_ACCEPTABLE');
         }
-        const message = withoutNulls(body);
-        requireShort(message);
+        const message = readMessage(request.body);
         const versionError = findVersionError(headers, message);
         if (versionError) return reply.code(400).send(versionError);
         for (const scope of toolIn(message, tools)?.scopes ?? []) {

@@ -1,53 +1,43 @@
 import { GatewayError } from '../contract/gateway-error.ts';
+import { isObject, type JsonObject } from '../contract/parse.ts';
 
-// The protocol's library reports every invalid value of a message, in about this many characters.
-const REPORT_LENGTH = 250;
-// Clients send some 20 values besides a tool's arguments, and perhaps an icon as a data: URL.
-const MAX_LENGTH = 50_000;
-const MAX_DEPTH = 20;
+// Clients send some 20. The protocol's library takes ten microseconds to report each that is invalid.
+const MAX_VALUES = 1000;
 
-/** A message of the protocol, or any other object. */
-export type Message = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null;
-
-/** Returns the characters in a value, with REPORT_LENGTH more for each value; Infinity if it is nested too deeply. */
-function lengthOf(value: unknown, depth = 0): number {
-  if (typeof value === 'string') return REPORT_LENGTH + value.length;
-  if (!isObject(value)) return REPORT_LENGTH;
-  if (depth === MAX_DEPTH) return Infinity;
-  return Object.entries(value).reduce(
-    (length, [name, inner]) => length + name.length + lengthOf(inner, depth + 1),
-    REPORT_LENGTH,
-  );
+/** A message of the protocol. */
+export interface Message {
+  readonly body: JsonObject;
+  /** Empty if the message has none, or invalid ones. */
+  readonly params: JsonObject;
 }
 
-/**
- * Checks that a message is no longer than clients need, and nested no deeper. The values in a tool's arguments are limited
- * when the tool's operation is executed; here, only their names and depth count.
- * @throws GatewayError with PAYLOAD_TOO_LARGE
- */
-export function requireShort(message: object): void {
-  const { params }: { params?: unknown } = message;
-  const args = isObject(params) ? params['arguments'] : undefined;
-  // Only objects are spread: a string would get a key for each of its characters.
-  const counted =
-    isObject(params) && isObject(args)
-      ? { ...message, params: { ...params, arguments: Object.keys(args) } }
-      : message;
-  if (lengthOf(args) === Infinity || lengthOf(counted) > MAX_LENGTH) {
-    throw new GatewayError('PAYLOAD_TOO_LARGE', 'The message is too long, or nested too deeply.');
+/** @throws GatewayError with PAYLOAD_TOO_LARGE if an object contains more than MAX_VALUES values, at any depth */
+function requireFew(object: object): void {
+  const values: unknown[] = [object];
+  for (const value of values) {
+    const inner = typeof value === 'object' && value !== null ? Object.values(value) : [];
+    if (values.length + inner.length > MAX_VALUES) {
+      throw new GatewayError('PAYLOAD_TOO_LARGE', 'The message has too many values.');
+    }
+    values.push(...inner);
   }
 }
 
 const hasValue = ([, value]: readonly [string, unknown]): boolean => value !== null;
 
-/** Returns a message without `params`, or members of `params`, that are null: some clients send null for what they omit. */
-export function withoutNulls(message: object): Message {
-  const { params = null, ...others }: { params?: unknown } = message;
-  if (params === null) return others;
+/**
+ * Returns a message without `params`, or members of `params`, that are null: some clients send null for what they omit.
+ * @throws GatewayError
+ */
+export function readMessage(body: unknown): Message {
+  if (!isObject(body)) {
+    throw new GatewayError('BAD_REQUEST', 'The body must be one JSON-RPC message.');
+  }
+  const { params: sent, ...others } = body;
   // Only objects are spread: a string would get a key for each of its characters.
-  if (!isObject(params) || Array.isArray(params)) return { ...others, params };
-  return { ...others, params: Object.fromEntries(Object.entries(params).filter(hasValue)) };
+  const params = isObject(sent) ? Object.fromEntries(Object.entries(sent).filter(hasValue)) : {};
+  // The values in a tool's arguments are limited when the tool's operation is executed.
+  requireFew({ ...others, params: { ...params, arguments: undefined } });
+  if (sent == null) return { body: others, params };
+  return { body: isObject(sent) ? { ...others, params } : body, params };
 }

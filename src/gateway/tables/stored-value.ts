@@ -10,8 +10,6 @@ export interface StoredValue {
   readonly meta?: { readonly values?: LostTypes; readonly v: number };
 }
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
-
 const isOwnType = (types: LostTypes): types is readonly [type: string] => Array.isArray(types);
 
 const isPlain = (value: object): boolean =>
@@ -24,7 +22,7 @@ function findLostTypes(value: unknown): LostTypes | undefined {
   if (value === undefined || typeof value === 'bigint') return [typeof value];
   // An infinite time (kinds/times.ts) has no text, and is stored as null.
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : ['Date'];
-  if (!isObject(value)) return undefined;
+  if (typeof value !== 'object' || value === null) return undefined;
   if (!isPlain(value)) throw new Error(`A ${value.constructor.name} can't be stored.`);
   const types = Object.entries(value).flatMap(([key, inner]) => {
     const lost = findLostTypes(inner) ?? {};
@@ -57,7 +55,7 @@ export function parseStored({ json, meta }: StoredValue): unknown {
   if (isOwnType(values)) return parseLost(values[0], json);
   const types = new Map(Object.entries(values));
   const parse = (inner: unknown, start: string): unknown => {
-    if (!isObject(inner)) return inner;
+    if (typeof inner !== 'object' || inner === null) return inner;
     const entries = Object.entries(inner).map(([key, value]) => {
       const path = start + escapeKey(key);
       const [type] = types.get(path) ?? [];

@@ -15,6 +15,8 @@ import {
   visit,
 } from 'graphql';
 
+import { isObject } from '../../contract/parse.ts';
+
 /** Upper bounds for executing an operation or part of it, whatever data is stored. */
 export interface Estimate {
   readonly cost: number;
@@ -87,9 +89,6 @@ export type Variables = Readonly<Record<string, unknown>>;
 /** Whether a trigram index (pg_trgm) can find a string. */
 export const isIndexed = (text: string): boolean => /[\p{L}\p{Nd}]{3}/u.test(text);
 const UNINDEXED_FACTOR = 5;
-
-const isObject = (value: unknown): value is Variables =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Returns the cost of the input fields in a value. */
 function costOfValue(type: GraphQLInputType, value: unknown): number {
