@@ -11,7 +11,8 @@ import type { RequestLog } from './telemetry/request-log.ts';
 
 export interface Exchange {
   readonly req: IncomingMessage;
-  readonly res: ServerResponse;
+  /** Undefined on a WebSocket, whose operations share the headers of its handshake. */
+  readonly res: ServerResponse | undefined;
   readonly requestLog: RequestLog;
   /** Receives the operation's result: the response, or the client of a WebSocket. */
   readonly recipient: Recipient;

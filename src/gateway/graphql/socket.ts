@@ -1,29 +1,36 @@
+import type { Socket } from 'node:net';
+
+import { CloseCode, MessageType, type WebSocket as ProtocolSocket } from 'graphql-ws';
 import type { WebSocket } from 'ws';
+
+import { isObject } from '../contract/parse.ts';
 
 // Common proxies close a connection after a minute without data.
 const PING_MS = 12_000;
 const MAX_UNSENT_BYTES = 2 ** 20;
-// The limit set by RFC 6455 §5.5.
-const MAX_REASON_BYTES = 123;
+// A close frame has at most 123 bytes for its reason (RFC 6455 §5.5), and each character at most three.
+const MAX_REASON_LENGTH = 41;
 
-/** Sends a message. Resolves once it is sent, or can no longer be sent. */
-export const send = (socket: WebSocket, text: string): Promise<void> =>
-  new Promise((resolve) => {
-    socket.send(text, () => {
-      if (socket.isPaused && socket.bufferedAmount <= MAX_UNSENT_BYTES) socket.resume();
-      resolve();
-    });
-  });
+type Handle = Parameters<ProtocolSocket['onMessage']>[0];
 
-/** Closes a WebSocket, omitting a reason that is too long, such as one of graphql-ws that contains an id. */
-export const closeSocket = (socket: WebSocket, code: number | undefined, reason: string): void =>
-  socket.close(code, Buffer.byteLength(reason) > MAX_REASON_BYTES ? '' : reason);
+/** Parses a message. graphql-ws requires a `query`, even next to the id of a document. */
+function readMessage(data: Buffer): unknown {
+  const message: unknown = JSON.parse(data.toString());
+  if (!isObject(message) || message['type'] !== MessageType.Subscribe) return message;
+  const { payload } = message;
+  if (!isObject(payload)) return message;
+  return { ...message, payload: { ...payload, query: payload['query'] ?? '' } };
+}
 
 /**
- * Stops reading the messages of a WebSocket while more than 1 MiB is unsent. Pings it regularly, and terminates it if
- * there is no pong before the next ping.
+ * Connects a WebSocket of ws to graphql-ws. Its messages are not read while more than 1 MiB is unsent. It is pinged
+ * regularly, and terminated if there is no pong before the next ping.
  */
-export function watchSocket(socket: WebSocket): void {
+export function toProtocolSocket(
+  socket: WebSocket,
+  connection: Socket,
+  onInvalid: (error: unknown) => void,
+): ProtocolSocket {
   const holdBack = (): void => {
     if (socket.bufferedAmount > MAX_UNSENT_BYTES) socket.pause();
   };
@@ -40,4 +47,27 @@ export function watchSocket(socket: WebSocket): void {
       isAlive = true;
     })
     .once('close', () => clearInterval(pinging));
+  connection.on('drain', () => socket.resume());
+  const receive = async (data: Buffer, handle: Handle): Promise<void> => {
+    // A client can still send while the WebSocket is being closed.
+    if (socket.readyState !== socket.OPEN) return;
+    try {
+      // graphql-ws takes parsed messages, too, although its type does not say so.
+      // oxlint-disable-next-line no-unsafe-type-assertion
+      await handle(readMessage(data) as string);
+    } catch (error) {
+      onInvalid(error);
+      socket.close(CloseCode.BadRequest, 'The message is invalid.');
+    }
+  };
+  return {
+    protocol: socket.protocol,
+    send: (text) =>
+      new Promise((resolve) => {
+        socket.send(text, () => resolve());
+      }),
+    // A reason of graphql-ws can contain an id.
+    close: (code, reason = '') => socket.close(code, reason.slice(0, MAX_REASON_LENGTH)),
+    onMessage: (handle) => socket.on('message', (data: Buffer) => void receive(data, handle)),
+  };
 }

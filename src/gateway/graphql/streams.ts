@@ -115,13 +115,11 @@ export function createStreams({ limits }: Config, metrics: StreamMetrics): Strea
   const { charge, all } = createBudget(limits);
   let hasEnded = false;
   return {
-    open: ({ caller, req, res, recipient }, cost) => {
+    open: ({ caller, req, res }, cost) => {
       if (hasEnded) throw new Unavailable(SHUTDOWN);
       const { subject, expiresAt } = caller;
       const callerKey = callerKeyOf(caller, req);
-      // All operations on a WebSocket share the headers of its handshake.
-      const lastEventId =
-        recipient === res ? req.headers['last-event-id']?.toString() || undefined : undefined;
+      const lastEventId = (res && req.headers['last-event-id']?.toString()) || undefined;
       const catchUpCost = lastEventId === undefined ? 0 : AFTER_COST;
       const controller = new AbortController();
       const { signal } = controller;

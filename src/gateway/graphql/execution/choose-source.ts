@@ -33,7 +33,7 @@ export const chooseSource =
     return mapResult(next(call), (result) => {
       // Without a primary, reads with a position would fail.
       if ((result.data && !isUnavailable(result)) || isUnknown(result)) {
-        res.setHeader(POSITION_HEADER, currentPosition());
+        res?.setHeader(POSITION_HEADER, currentPosition());
       }
       return result;
     });

@@ -13,9 +13,9 @@ const HEADER = 'Idempotency-Key';
 const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/;
 const BARE = /^[ !#-+\--~]*$/;
 
-function keyInHeader({ req, res, recipient }: RequestContext): string | undefined {
+function keyInHeader({ req, res }: RequestContext): string | undefined {
   if (req.headers['idempotency-key'] === undefined) return undefined;
-  if (recipient !== res) {
+  if (!res) {
     throw new GatewayError(
       'BAD_REQUEST',
       `The ${HEADER} of a WebSocket's handshake would be that of all mutations. Send the key of each mutation in its ` +
