@@ -25,27 +25,18 @@ import { type EndpointOptions, isStream, type Results } from './yoga.ts';
 export const GRAPHQL_PATH = '/graphql';
 
 /**
- * Whether a client explicitly accepts event streams. A client that accepts any type may expect a response that ends.
+ * Returns the media type of the response that the client prefers; undefined if it accepts none. The response to HEAD can't
+ * be a stream.
  */
+const preferredTypeOf = ({ method, headers }: FastifyRequest) =>
+  preferredType(headers, method === 'HEAD' ? [JSON_TYPE, GRAPHQL_TYPE] : GRAPHQL_TYPES);
+
+/** Whether a client prefers or names event streams. One that accepts any type may expect a response that ends. */
 const acceptsEvents = ({ headers, method }: FastifyRequest): boolean =>
   method !== 'HEAD' &&
-  headers.accept?.toLowerCase().includes(EVENT_STREAM) === true &&
-  preferredType(headers, [EVENT_STREAM]) !== undefined;
-
-/** Prepares the response with the result of an operation, and returns its text. */
-function writeResult(
-  result: ExecutionResult,
-  { headers, requestLog, responseType }: FastifyRequest,
-  reply: FastifyReply,
-  log: Log,
-): string {
-  const preferred = responseType ?? preferredType(headers, GRAPHQL_TYPES);
-  const type = preferred === GRAPHQL_TYPE ? GRAPHQL_TYPE : JSON_TYPE;
-  const isJson = type === JSON_TYPE;
-  const { body, status, headers: own } = toClientResult(result, { isJson, log, requestLog });
-  void reply.code(status).headers(own).type(`${type}; charset=utf-8`);
-  return stringifyResult(body);
-}
+  (preferredType(headers, GRAPHQL_TYPES) === EVENT_STREAM ||
+    (headers.accept?.toLowerCase().includes(EVENT_STREAM) === true &&
+      preferredType(headers, [EVENT_STREAM]) !== undefined));
 
 /** Prepares the response with the results of an operation, and returns its text or stream. */
 function writeResults(
@@ -54,15 +45,22 @@ function writeResults(
   reply: FastifyReply,
   log: Log,
 ): string | Readable {
-  const sendsEvents = request.responseType === EVENT_STREAM;
-  if (!isStream(results) && !sendsEvents) return writeResult(results, request, reply, log);
   const { requestLog } = request;
-  const toBody = (result: ExecutionResult): ExecutionResult =>
-    toClientResult(result, { isJson: false, log, requestLog }).body;
-  void reply.headers(EVENT_HEADERS);
-  return isStream(results)
-    ? writeEvents(results[Symbol.asyncIterator](), toBody)
-    : writeEvent(toBody(results));
+  const type = preferredTypeOf(request) ?? JSON_TYPE;
+  const isJson = type === JSON_TYPE;
+  if (isStream(results) || type === EVENT_STREAM) {
+    const toBody = (result: ExecutionResult): ExecutionResult =>
+      toClientResult(result, { isJson: false, log, requestLog }).body;
+    void reply.headers(EVENT_HEADERS);
+    return isStream(results)
+      ? writeEvents(results[Symbol.asyncIterator](), toBody)
+      : writeEvent(toBody(results));
+  }
+  void reply.type(`${type}; charset=utf-8`);
+  if (!results.errors) return stringifyResult(results);
+  const { body, status, headers } = toClientResult(results, { isJson, log, requestLog });
+  void reply.code(status).headers(headers);
+  return stringifyResult(body);
 }
 
 /** Creates the function that executes an operation, and returns the response's text or stream. */
@@ -75,9 +73,6 @@ const createRespond =
     const isSafe = request.method !== 'POST';
     const acceptsStream = acceptsEvents(request);
     const results = await executor(exchange, { caller, params, isSafe, acceptsStream });
-    // Anyone who can't receive events gets the error as JSON.
-    const isRefused = requestLog.operationType === 'subscription' && !acceptsStream;
-    if (isRefused) request.responseType = undefined;
     return writeResults(results, request, reply, log);
   };
 
@@ -90,7 +85,6 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
 
   const routes: FastifyPluginCallback = (app, _options, done) => {
     app.decorateRequest('caller');
-    app.decorateRequest('responseType');
     app.setErrorHandler((thrown, request, reply) => {
       // ws does not read the body of a rejected handshake, and a client that has left needs none.
       if (request.ws || reply.raw.destroyed) throw thrown;
@@ -101,9 +95,7 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
     app.addHook('onRequest', async (request) => {
       // A WebSocket's caller is authenticated by its first message.
       if (request.ws) return webSockets.makeRoom();
-      const type = preferredType(request.headers, GRAPHQL_TYPES);
-      if (!type) throw new GatewayError('NOT_ACCEPTABLE');
-      request.responseType = type;
+      if (!preferredTypeOf(request)) throw new GatewayError('NOT_ACCEPTABLE');
       request.caller = await context.authenticate(request.headers);
     });
     parseJsonBodies(app, limits.maxBodyBytes);

@@ -13,8 +13,6 @@ declare module 'fastify' {
     requestLog: RequestLog;
     /** Set for requests to /graphql. */
     caller: Caller;
-    /** The media type of the results of /graphql; undefined until it is known. */
-    responseType: string | undefined;
   }
   interface FastifyContextConfig {
     /** The path template for logs and metrics, if it is not the route's path. */
