@@ -48,50 +48,9 @@ export function toInputError(
   return toExecutionError(new Invalid([{ ...issue, message: shorten(issue.message) }]), node);
 }
 
-// If one statement fails, ten thousand fields can fail with it, so callers and the log get only the first errors.
+// If one statement fails, ten thousand fields can fail with it. A path repeats aliases of the document, so that the paths of
+// a hundred errors have at most five million characters.
 const MAX_ERRORS = 100;
-// The maximum length of all paths together. A path repeats the aliases of the document, which can be long.
-const MAX_PATHS_LENGTH = 200_000;
-const MAX_CAUSES = 10;
-
-/** An error, and how many fields failed because of it. */
-interface Cause {
-  readonly error: GatewayError;
-  /** The path of the first field that failed. */
-  readonly path: GraphQLError['path'];
-  fields: number;
-}
-
-/** Returns each error with its cause. Errors that wrap the same thrown error share a cause. */
-function withCauses(errors: readonly GraphQLError[]): (readonly [GraphQLError, Cause])[] {
-  const causes = new Map<Error, Cause>();
-  return errors.map((error) => {
-    const thrown = error.originalError ?? error;
-    const cause = causes.get(thrown) ?? { error: toOwnError(error), path: error.path, fields: 0 };
-    cause.fields += 1;
-    causes.set(thrown, cause);
-    return [error, cause];
-  });
-}
-
-/** Returns the errors for the caller: the first ones, as long as their paths are not too long in total. */
-function firstOf<Found extends readonly [GraphQLError, Cause]>(found: readonly Found[]): Found[] {
-  let length = 0;
-  return found.slice(0, MAX_ERRORS).filter(([{ path }]) => {
-    length += path?.join('.').length ?? 0;
-    return length <= MAX_PATHS_LENGTH;
-  });
-}
-
-function logCauses(causes: ReadonlySet<Cause>, log: Log, requestLog: RequestLog): void {
-  for (const { error } of causes) addError(requestLog, error);
-  const logged = [...causes].filter(({ error }) => error.isLogged);
-  for (const { error, path, fields } of logged.slice(0, MAX_CAUSES)) {
-    logCause(log, requestLog, error, { path, fields });
-  }
-  const more = logged.length - MAX_CAUSES;
-  if (more > 0) log.error({ requestId: requestLog.id }, `${more} more errors were not logged.`);
-}
 
 /** How an error changes the status and headers of the HTTP response. */
 interface HttpHead {
@@ -138,25 +97,38 @@ interface ClientResultOptions {
 }
 
 /**
- * Converts a result to what its caller may see, and logs the causes of its errors. Only the first 100 errors, or fewer if
- * their paths are long, are returned; `extensions.omittedErrors` counts the rest.
+ * Converts a result to what its caller may see, and logs the causes of its errors. Only the first 100 errors are returned;
+ * `extensions.omittedErrors` counts the rest.
  */
 export function toClientResult(
   result: ExecutionResult,
   { isJson, log, requestLog }: ClientResultOptions,
 ): { body: ExecutionResult; status: number; headers: Readonly<Record<string, string>> } {
   if (!result.errors) return { body: result, status: 200, headers: {} };
-  const found = withCauses(result.errors);
-  logCauses(new Set(found.map(([, cause]) => cause)), log, requestLog);
-  const first = firstOf(found);
-  const heads = first.map(([error, cause]) => headOf(error, cause.error, isJson));
-  const omittedErrors = found.length - first.length;
+  const first = result.errors.slice(0, MAX_ERRORS);
+  const omittedErrors = result.errors.length - first.length;
+  // Many fields can fail because of one thrown error, which is logged once.
+  const causes = new Map<Error, GatewayError>();
+  const errors: GraphQLError[] = [];
+  const heads: HttpHead[] = [];
+  for (const error of first) {
+    const thrown = error.originalError ?? error;
+    const known = causes.get(thrown);
+    const cause = known ?? toOwnError(error);
+    if (!known) {
+      causes.set(thrown, cause);
+      addError(requestLog, cause);
+      logCause(log, requestLog, cause, { path: error.path });
+    }
+    errors.push(toGraphqlError(error, cause));
+    heads.push(headOf(error, cause, isJson));
+  }
   // A write that succeeded must not be retried, so its response has no Retry-After.
   const isRepeatable = Object.values(result.data ?? {}).every((value) => value === null);
   return {
     body: {
       ...result,
-      errors: first.map(([error, cause]) => toGraphqlError(error, cause.error)),
+      errors,
       ...(omittedErrors > 0 && { extensions: { ...result.extensions, omittedErrors } }),
     },
     status: Math.max(200, ...heads.map(({ status = 200 }) => status)),

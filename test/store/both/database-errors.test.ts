@@ -276,7 +276,7 @@ describeOnGateways(() => {
       expect(await sendAll()).toMatchObject([lineOf('orders', 5), lineOf('inventory_items', 1)]);
     });
 
-    it('in 396 fields is logged once with that number, and returned for 100 of the fields', async () => {
+    it('in 396 fields is logged once, and returned for 100 of the fields', async () => {
       await broken.db.write(raw('drop table if exists inventory_items'));
       const categoryId = await makeCategory(broken);
       await broken.db.write(sql`insert into pets (name, category_id)
@@ -291,22 +291,8 @@ describeOnGateways(() => {
         expect(errors).toHaveLength(100);
         expect(errors?.every((error) => error.extensions.status === 500)).toBe(true);
         expect(extensions).toEqual({ omittedErrors: 4 * 99 - 100 });
-        expect(broken.loggedErrors.splice(0)).toMatchObject([
-          { path: ['pets', 'nodes', 0, 'a0'], fields: 4 * 99 },
-        ]);
+        expect(broken.loggedErrors.splice(0)).toMatchObject([{ path: ['pets', 'nodes', 0, 'a0'] }]);
       }
-    });
-
-    it('is returned for fewer fields if the aliases in their paths are long', async () => {
-      await broken.db.write(raw('drop table if exists inventory_items'));
-      const categoryId = await makeCategory(broken);
-      await broken.db.write(sql`insert into pets (name, category_id)
-      select 'Luna', ${BigInt(categoryId)} from generate_series(1, 10)`);
-      const query = `{ pets(last: 10) { nodes { ${'a'.repeat(40_000)}: inventory { quantity } } } }`;
-      const { errors, extensions } = await broken.graphql(query);
-      expect(errors).toHaveLength(4);
-      expect(extensions).toEqual({ omittedErrors: 6 });
-      broken.loggedErrors.length = 0;
     });
   });
 });
