@@ -52,21 +52,17 @@ export function toInputError(
 // a hundred errors have at most five million characters.
 const MAX_ERRORS = 100;
 
-/** How an error changes the status and headers of the HTTP response. */
-interface HttpHead {
-  readonly status?: number;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
 // In application/json, the result of a document that can't be executed has status 200 (GraphQL over HTTP §6.4.1).
 const OF_DOCUMENT: readonly string[] = [
   'GRAPHQL_PARSE_FAILED',
   'GRAPHQL_VALIDATION_FAILED',
 ] satisfies ErrorCode[];
 
-function headOf({ path }: GraphQLError, cause: GatewayError, isJson: boolean): HttpHead {
-  const { headers, status, code } = cause;
-  return path || (isJson && OF_DOCUMENT.includes(code)) ? { headers } : { headers, status };
+const headersOf = ({ headers }: GatewayError) => headers;
+
+/** The HTTP status of a result in which an error has this cause. Errors of fields do not change it. */
+function statusOf({ path }: GraphQLError, { code, status }: GatewayError, isJson: boolean): number {
+  return path || (isJson && OF_DOCUMENT.includes(code)) ? 200 : status;
 }
 
 function toGraphqlError(error: GraphQLError, cause: GatewayError): GraphQLError {
@@ -110,7 +106,7 @@ export function toClientResult(
   // Many fields can fail because of one thrown error, which is logged once.
   const causes = new Map<Error, GatewayError>();
   const errors: GraphQLError[] = [];
-  const heads: HttpHead[] = [];
+  let status = 200;
   for (const error of first) {
     const thrown = error.originalError ?? error;
     const known = causes.get(thrown);
@@ -121,7 +117,7 @@ export function toClientResult(
       logCause(log, requestLog, cause, { path: error.path });
     }
     errors.push(toGraphqlError(error, cause));
-    heads.push(headOf(error, cause, isJson));
+    status = Math.max(status, statusOf(error, cause, isJson));
   }
   // A write that succeeded must not be retried, so its response has no Retry-After.
   const isRepeatable = Object.values(result.data ?? {}).every((value) => value === null);
@@ -131,7 +127,7 @@ export function toClientResult(
       errors,
       ...(omittedErrors > 0 && { extensions: { ...result.extensions, omittedErrors } }),
     },
-    status: Math.max(200, ...heads.map(({ status = 200 }) => status)),
-    headers: isRepeatable ? Object.assign({}, ...heads.map(({ headers }) => headers)) : {},
+    status,
+    headers: isRepeatable ? Object.assign({}, ...Array.from(causes.values(), headersOf)) : {},
   };
 }

@@ -8,8 +8,6 @@ import { isObject } from '../contract/parse.ts';
 // Common proxies close a connection after a minute without data.
 const PING_MS = 12_000;
 const MAX_UNSENT_BYTES = 2 ** 20;
-// A close frame has at most 123 bytes for its reason (RFC 6455 §5.5), and each character at most three.
-const MAX_REASON_LENGTH = 41;
 
 type Handle = Parameters<ProtocolSocket['onMessage']>[0];
 
@@ -66,8 +64,7 @@ export function toProtocolSocket(
       new Promise((resolve) => {
         socket.send(text, () => resolve());
       }),
-    // A reason of graphql-ws can contain an id.
-    close: (code, reason = '') => socket.close(code, reason.slice(0, MAX_REASON_LENGTH)),
+    close: (code, reason) => socket.close(code, reason),
     onMessage: (handle) => socket.on('message', (data: Buffer) => void receive(data, handle)),
   };
 }
