@@ -20,12 +20,6 @@ const MAX_ID = 9_223_372_036_854_775_807n;
 const isInt64 = (text: string): boolean => /^[0-9]{1,19}$/.test(text) && BigInt(text) <= MAX_ID;
 // PostgreSQL cannot store NUL or a lone surrogate.
 const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
-/** An object of JSON, which a list is not. */
-export type JsonObject = Readonly<Record<string, unknown>>;
-
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 export const characters = (text: string): number => Array.from(text).length;
 
 // `meta` adds the JSON Schema keywords that zod cannot derive.

@@ -1,5 +1,11 @@
 import type { ExecutionResult } from 'graphql';
 
+/** An object of JSON, which a list is not. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 /** The data of a result, already written as JSON. */
 export class JsonText {
   // Makes this class assignable to the type of a result's data.

@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import type { Config, Limits } from '../config/config.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
-import { isObject, type JsonObject } from '../contract/parse.ts';
 import { isFromAllowedOrigin } from '../http/request.ts';
+import { isObject, type JsonObject } from './json-text.ts';
 import { HASH_PREFIX } from './manifest.ts';
 
 // Ignores a byte order mark, as RFC 8259 §8.1 allows.

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { CloseCode, MessageType, type WebSocket as ProtocolSocket } from 'graphql-ws';
 import type { WebSocket } from 'ws';
 
-import { isObject } from '../contract/parse.ts';
+import { isObject } from './json-text.ts';
 
 // Common proxies close a connection after a minute without data.
 const PING_MS = 12_000;

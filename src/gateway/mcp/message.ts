@@ -1,5 +1,5 @@
 import { GatewayError } from '../contract/gateway-error.ts';
-import { isObject, type JsonObject } from '../contract/parse.ts';
+import { isObject, type JsonObject } from '../graphql/json-text.ts';
 
 // Clients send some 20. The protocol's library takes ten microseconds to report each that is invalid.
 const MAX_VALUES = 1000;

@@ -15,7 +15,7 @@ import {
   visit,
 } from 'graphql';
 
-import { isObject } from '../../contract/parse.ts';
+import { isObject } from '../json-text.ts';
 
 /** Upper bounds for executing an operation or part of it, whatever data is stored. */
 export interface Estimate {
