@@ -287,12 +287,7 @@ describe('the HTTP status of a result', () => {
 
 it.each([
   [405, 'PUT', '/graphql', {}],
-<<<<<<< HEAD
-  [415, 'POST', '/graphql', {}],
-=======
-  [414, 'GET', `/graphql?query=${'x'.repeat(9000)}`, {}],
   [415, 'POST', '/graphql', { 'Content-Type': 'text/plain' }],
->>>>>>> 781717ec (graphql: JSON is limited by its bytes alone; mcp: messages of 200 kB)
   [421, 'GET', '/graphql', { Host: 'other.example' }],
 ])(
   'a request that is rejected before its operation is read gets the accepted Content-Type: %i',

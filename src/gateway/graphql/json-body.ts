@@ -19,18 +19,19 @@ const readBody = (body: IncomingMessage, maxBytes: number): Promise<Buffer> =>
       const start = length;
       length += chunk.length;
       if (length > maxBytes) {
-        body.off('data', add);
-        reject(new GatewayError('PAYLOAD_TOO_LARGE'));
+        // The rest is read, too: a proxy that could not send it would report an error of its own.
+        bytes = Buffer.alloc(0);
       } else if (length > bytes.length) {
         bytes = Buffer.concat([bytes.subarray(0, start), chunk], 2 * length);
       } else {
         chunk.copy(bytes, start);
       }
     };
-    body
-      .on('data', add)
-      .once('end', () => resolve(bytes.subarray(0, length)))
-      .once('error', reject);
+    const end = (): void => {
+      if (length > maxBytes) reject(new GatewayError('PAYLOAD_TOO_LARGE'));
+      else resolve(bytes.subarray(0, length));
+    };
+    body.on('data', add).once('end', end).once('error', reject);
   });
 
 /** Lets the routes of a plugin read JSON, and no other bodies. Forms on other sites can't send this type. */
