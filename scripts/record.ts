@@ -7,10 +7,10 @@ import { Client, type QueryConfig } from 'pg';
 import { deleteOldChanges } from '../src/gateway/changes/change-log.ts';
 import { readConfig } from '../src/gateway/config/config.ts';
 import { openDatabase } from '../src/gateway/database/open-database.ts';
-import { createOpenApi } from '../src/gateway/rest/openapi.ts';
 import { deleteOldKeys } from '../src/gateway/tables/idempotency.ts';
 import { petStore } from '../src/store/index.ts';
 import { MIGRATIONS } from '../src/store/migrations.ts';
+import { openApiOf } from '../test/support/documented.ts';
 import { sendEveryOperation } from '../test/support/every-operation.ts';
 import { startGateway } from '../test/support/gateway.ts';
 import { openEvents } from '../test/support/live.ts';
@@ -71,10 +71,7 @@ async function sendAll(databaseUrl: string): Promise<void> {
 
 const write = (file: string, text: string): void => writeFileSync(new URL(file, RELEASED), text);
 copyFileSync('schema.graphql', new URL('schema.graphql', RELEASED));
-write(
-  'openapi.json',
-  `${JSON.stringify(await createOpenApi(petStore, readConfig({})), null, 2)}\n`,
-);
+write('openapi.json', `${JSON.stringify(await openApiOf(readConfig({})), null, 2)}\n`);
 const server = await startPostgres();
 try {
   const url = await createStoreOn(server.url);

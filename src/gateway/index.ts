@@ -13,9 +13,6 @@ export {
 } from './contract/parse.ts';
 export { timeAsText } from './kinds/times.ts';
 
-// REST routes.
-export { rowRoute } from './rest/row-route.ts';
-
 // The database: statements, and the meaning of PostgreSQL's errors.
 export { isDuplicate, isOutOfRange, isRolledBack } from './database/database-errors.ts';
 export { perObject } from './tables/per-object.ts';
@@ -31,7 +28,7 @@ export { createRepository } from './tables/repository.ts';
 export { createTables } from './tables/stored-table.ts';
 
 // The types of the values that a store passes to the gateway or receives from it.
-export type { Resource, RestOperation, Store } from './store.ts';
+export type { RestOperation, Store } from './store.ts';
 
 // GraphQL: the builder, and resolvers of fields.
 export { createBuilder } from './schema/create-builder.ts';

@@ -6,23 +6,21 @@ import type { Session } from './database/session.ts';
 import type { DataSource } from './tables/loaders.ts';
 import type { Repository } from './tables/repository.ts';
 
-export interface RestLifecycle {
-  /** A beta operation may still change. */
-  readonly stability: 'beta' | 'stable';
-  /** The date on which the operation was deprecated. */
-  readonly deprecatedSince?: Date;
-  /** The schema coordinate of the operation's replacement. */
-  readonly successor: string;
-}
-
-/** A GET route of Fastify, and what the OpenAPI document and the migration guide say about it. */
+/** A GET route, and what the OpenAPI document and the migration guide say about it. */
 export interface RestOperation<
   Params extends z.ZodObject = z.ZodObject,
   Query extends z.ZodObject = z.ZodObject,
 > {
   /** Method and path: `GET /books/{bookId}`. */
   readonly name: `GET /${string}`;
-  readonly lifecycle: RestLifecycle;
+  readonly lifecycle: {
+    /** A beta operation may still change. */
+    readonly stability: 'beta' | 'stable';
+    /** The date on which the operation was deprecated. */
+    readonly deprecatedSince?: Date;
+    /** The schema coordinate of the operation's replacement. */
+    readonly successor: string;
+  };
   /** Groups the routes in the OpenAPI document. */
   readonly tag: { readonly name: string; readonly description: string };
   readonly schema: {
@@ -33,15 +31,10 @@ export interface RestOperation<
     /** Any other parameter is rejected. Without this rule, a query is ignored. */
     readonly querystring?: Query;
   };
-  readonly result: {
-    /** The name of a resource. */
-    readonly resource: string;
-    readonly description: string;
-    /** Whether the result has an ETag, so that the response may be 304. */
-    readonly hasTag?: boolean;
-  };
-  /** The schema of the result, unless `rest.resources` contains it. */
-  readonly resource?: Resource;
+  /** The name of the resource that the operation returns. */
+  readonly result: string;
+  /** Whether the result has an ETag, so that the response may be 304. */
+  readonly hasTag?: boolean;
   /** The codes of the operation's errors, besides the errors that all operations have. */
   readonly errors: readonly string[];
   /** The migration to GraphQL: a request, the query that replaces it, and the differences. */
@@ -62,12 +55,6 @@ export interface RestResult {
   readonly json: string | AsyncIterable<string>;
   /** The next page, relative to the route. */
   readonly next?: string | undefined;
-}
-
-export interface Resource {
-  readonly rule: z.ZodType;
-  readonly description: string;
-  readonly example: unknown;
 }
 
 /** An operation, and the JSON of its result. */
@@ -93,8 +80,8 @@ export interface Store {
   readonly rest: {
     /** The routes, with their documentation and their lifecycles. */
     readonly operations: readonly RestOperation[];
-    /** Further schemas of the OpenAPI document, by name. */
-    readonly resources?: Readonly<Record<string, Resource>>;
+    /** The schemas of the OpenAPI document by name, each with a description and an example as its metadata. */
+    readonly resources: Readonly<Record<string, z.ZodType>>;
   };
   readonly pages: {
     /** The icon next to the title and in the browser tab: an SVG in one colour. */

@@ -4,21 +4,21 @@ import { describe, expect, it } from 'vitest';
 
 import { readConfig } from '../../src/gateway/config/config.ts';
 import { toDay } from '../../src/gateway/kinds/times.ts';
-import { createOpenApi } from '../../src/gateway/rest/openapi.ts';
 import { printSchema } from '../../src/gateway/schema/print.ts';
-import type { RestLifecycle } from '../../src/gateway/store.ts';
+import type { RestOperation } from '../../src/gateway/store.ts';
 import { petStore } from '../../src/store/index.ts';
 import { findGraphqlBreaks, findRestChanges } from '../support/breaking-changes.ts';
 import { allowedIn, entriesOf } from '../support/changelog.ts';
+import { openApiOf } from '../support/documented.ts';
 import { readReleased } from '../support/released.ts';
 
 const changelog = await readFile(new URL('../../CHANGELOG.md', import.meta.url), 'utf8');
 const released = readReleased();
-const openApi = await createOpenApi(petStore, readConfig({}));
+const openApi = await openApiOf(readConfig({}));
 
 describe('CHANGELOG.md', () => {
   const lifecycles = petStore.rest.operations.map(
-    ({ name, lifecycle }): [string, RestLifecycle] => [name, lifecycle],
+    ({ name, lifecycle }): [string, RestOperation['lifecycle']] => [name, lifecycle],
   );
 
   it.each(lifecycles.filter(([, { deprecatedSince }]) => deprecatedSince))(

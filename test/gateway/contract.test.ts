@@ -129,6 +129,7 @@ describe('the test helper that compares responses with the OpenAPI document', ()
     ['the body', NAME, 'integer', /breaks #\/components\/schemas\/Pet/],
     ['the Content-Type', [...RESPONSES, '200', 'content'], undefined, /an undeclared Content-Type/],
     ['the headers', [...RESPONSES, '200', 'headers'], {}, /headers that are not declared/],
+    ['a header', [...RESPONSES, '200', 'headers', 'X-Age'], {}, /lacks headers that are declared/],
   ])('detects a difference in %s', async (_what, path, value, message) => {
     const check = createCheck(plant(document, path, value))('GET', '/pets/1');
     const answer = await get('/pets/1');

@@ -52,8 +52,8 @@ model BookTag {
   ],
   [
     'index.ts',
-    "import { getBook } from './book.ts';",
-    "import { getBook } from './book.ts';\nimport './tag.ts';",
+    "import { getBook, RESOURCES } from './book.ts';",
+    "import { getBook, RESOURCES } from './book.ts';\nimport './tag.ts';",
   ],
   ['book.ts', 'const books =', 'export const books ='],
   ['book.ts', 'const Book =', 'export const Book ='],

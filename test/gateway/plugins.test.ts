@@ -105,6 +105,7 @@ beforeAll(async () => {
     log: LOG,
     metrics,
     shutdown,
+    openApi: {},
     routes: [endpoint.routes],
   });
   await new Promise<void>((resolve) => void app.server.listen(0, '127.0.0.1', resolve));

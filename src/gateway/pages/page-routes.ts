@@ -7,7 +7,6 @@ import { GatewayError } from '../contract/gateway-error.ts';
 import { GRAPHQL_PATH } from '../graphql/endpoint.ts';
 import { GRAPHQL_TYPES, preferredType } from '../graphql/media-types.ts';
 import { addToVary, JSON_CONTENT_TYPE, rootFrom } from '../http/request.ts';
-import { createOpenApi } from '../rest/openapi.ts';
 import { printSchema } from '../schema/print.ts';
 import { addError } from '../telemetry/request-log.ts';
 import { type Asset, serveAsset } from './assets.ts';
@@ -133,10 +132,7 @@ const createFiles =
     for (const [path, read] of listFiles()) app.get(path, { ...serveAsset(read), config: ASSET });
     app.get(
       '/openapi.json',
-      serveAsset(async () => ({
-        type: JSON_CONTENT_TYPE,
-        content: JSON.stringify(await createOpenApi(store, config)),
-      })),
+      serveAsset(() => ({ type: JSON_CONTENT_TYPE, content: JSON.stringify(app.swagger()) })),
     );
     app.get(
       '/llms.txt',

@@ -1,23 +1,21 @@
 import { Readable } from 'node:stream';
 
 import etag from 'etag';
-import type {
-  FastifyPluginCallback,
-  FastifyReply,
-  FastifyRequest,
-  FastifySchemaCompiler,
-} from 'fastify';
-import type { z } from 'zod';
+import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 
 import { requireScope } from '../auth/caller.ts';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../context.ts';
-import { GatewayError, InputError, InvalidInput } from '../contract/gateway-error.ts';
+import { GatewayError, InvalidInput } from '../contract/gateway-error.ts';
 import { parse } from '../contract/parse.ts';
 import { isClientGone, isUnchanged, JSON_CONTENT_TYPE } from '../http/request.ts';
 import type { RestOperation, RestResult, Store } from '../store.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { describeRoute } from './openapi.ts';
 import { lifecycleHeaders, pathOf, urlOf } from './rest-operation.ts';
+
+const NONE = z.object({});
 
 interface RestOptions {
   readonly site: { readonly store: Store; readonly config: Config };
@@ -25,51 +23,21 @@ interface RestOptions {
   readonly metrics: Metrics;
 }
 
-/** The parameters of a request, after their validation. */
-interface Validated {
+interface Parameters {
   Params: Record<string, unknown>;
   Querystring: Record<string, unknown>;
 }
 
-/** @throws InvalidInput for the first parameter that is unknown or set twice */
-function checkNames({ shape }: z.ZodObject, query: object): void {
-  for (const [name, value] of Object.entries(query)) {
-    const isKnown = Object.hasOwn(shape, name);
+/** @throws InvalidId, InvalidInput, also for a parameter of the query that is unknown or set twice */
+function validate({ schema }: RestOperation, { params, query }: FastifyRequest<Parameters>) {
+  const { querystring = NONE } = schema;
+  for (const [name, value] of Object.entries(schema.querystring ? query : {})) {
+    const isKnown = Object.hasOwn(querystring.shape, name);
     if (isKnown && !Array.isArray(value)) continue;
     const message = isKnown ? 'must not be set more than once.' : 'is not a known parameter.';
     throw new InvalidInput([{ path: [name], message }]);
   }
-}
-
-/** Validates parameters with the same messages as GraphQL. */
-const validatorCompiler: FastifySchemaCompiler<z.ZodObject> =
-  ({ schema, httpPart }) =>
-  (values: object) => {
-    try {
-      if (httpPart === 'querystring') checkNames(schema, values);
-      return { value: parse(schema, values) };
-    } catch (error) {
-      if (error instanceof InputError) return { error };
-      throw error;
-    }
-  };
-
-/**
- * Creates the hook that rejects callers without the scope `read`, counts the calls of the others, and ends a deprecated
- * operation on its sunset date if that is enforced.
- */
-function createAdmit(
-  { name, lifecycle: { deprecatedSince } }: RestOperation,
-  { site: { config }, context, metrics }: RestOptions,
-) {
-  const isDeprecated = deprecatedSince !== undefined;
-  const end = config.enforceSunset && isDeprecated ? config.sunset.getTime() : Infinity;
-  return async ({ headers }: FastifyRequest): Promise<void> => {
-    const caller = await context.authenticate(headers);
-    requireScope(caller, 'read');
-    metrics.countCalls([name], headers, { isAnonymous: caller.isAnonymous, isDeprecated });
-    if (Date.now() >= end) throw new GatewayError('GONE');
-  };
+  return { params: parse(schema.params ?? NONE, params), query: parse(querystring, query) };
 }
 
 /**
@@ -78,7 +46,7 @@ function createAdmit(
  */
 async function* readParts(
   parts: AsyncIterable<string>,
-  { log, id }: FastifyRequest<Validated>,
+  { log, id }: FastifyRequest<Parameters>,
   { raw }: FastifyReply,
 ): AsyncGenerator<string> {
   try {
@@ -90,45 +58,50 @@ async function* readParts(
 }
 
 /**
- * Sends a result as text, because Fastify's serializer can't write an int64, and PostgreSQL has already written a list.
- * A stream is read only as fast as the client reads, and not at all for HEAD, for which Fastify would read all of it.
+ * Sends a result as text, because JSON.stringify can't write an int64, and PostgreSQL has already written a list. A
+ * stream is read only as fast as the client reads, and not at all for HEAD, for which Fastify would read all of it.
  */
 function send(
   { json, next }: RestResult,
-  request: FastifyRequest<Validated>,
+  { hasTag }: RestOperation,
+  request: FastifyRequest<Parameters>,
   reply: FastifyReply,
-  hasTag = false,
 ): FastifyReply {
-  const { method, headers } = request;
   if (next) reply.header('Link', `<${next}>; rel="next", ${String(reply.getHeader('Link'))}`);
-  reply.type(JSON_CONTENT_TYPE);
-  if (typeof json !== 'string') {
-    const parts = method === 'HEAD' ? [] : readParts(json, request, reply);
-    return reply.send(Readable.from(parts, { objectMode: false }));
+  if (hasTag && typeof json === 'string') {
+    const tag = etag(json, { weak: true });
+    reply.headers({ ETag: tag, 'Cache-Control': 'no-cache' });
+    if (isUnchanged(request.headers, tag)) return reply.code(304).send();
   }
-  if (!hasTag) return reply.send(json);
-  const tag = etag(json, { weak: true });
-  reply.headers({ ETag: tag, 'Cache-Control': 'no-cache' });
-  if (!isUnchanged(headers, tag)) return reply.send(json);
-  return reply.removeHeader('Content-Type').code(304).send();
+  reply.type(JSON_CONTENT_TYPE);
+  if (typeof json === 'string') return reply.send(json);
+  const parts = request.method === 'HEAD' ? [] : readParts(json, request, reply);
+  return reply.send(Readable.from(parts, { objectMode: false }));
 }
 
 /** Creates the routes of the store's REST operations. */
 export const createRest =
-  (options: RestOptions): FastifyPluginCallback =>
+  ({ site: { store, config }, context, metrics }: RestOptions): FastifyPluginCallback =>
   (app, _options, done) => {
-    const { store, config } = options.site;
-    const { source, sourceFor } = options.context;
-    app.setValidatorCompiler(validatorCompiler);
     for (const operation of store.rest.operations) {
-      app.get<Validated>(urlOf(operation), {
-        config: { route: pathOf(operation), headers: lifecycleHeaders(operation, config) },
-        schema: operation.schema,
-        onRequest: createAdmit(operation, options),
+      const { name, lifecycle } = operation;
+      const isDeprecated = lifecycle.deprecatedSince !== undefined;
+      const end = config.enforceSunset && isDeprecated ? config.sunset.getTime() : Infinity;
+      app.get<Parameters>(urlOf(operation), {
+        config: {
+          route: pathOf(operation),
+          headers: lifecycleHeaders(operation, config),
+          swaggerTransform: describeRoute(operation, store, config),
+        },
         handler: async (request, reply) => {
-          const from = sourceFor ? sourceFor(request.headers) : source;
-          const result = await operation.get(from, request);
-          return send(result, request, reply, operation.result.hasTag);
+          const { headers } = request;
+          const caller = await context.authenticate(headers);
+          requireScope(caller, 'read');
+          metrics.countCalls([name], headers, { isAnonymous: caller.isAnonymous, isDeprecated });
+          if (Date.now() >= end) throw new GatewayError('GONE');
+          const source = context.sourceFor?.(headers) ?? context.source;
+          const result = await operation.get(source, validate(operation, request));
+          return send(result, operation, request, reply);
         },
       });
     }

@@ -1,16 +1,16 @@
-import Fastify, { type FastifySchema } from 'fastify';
+import type { FastifyDynamicSwaggerOptions, SwaggerTransform } from '@fastify/swagger';
 import { z } from 'zod';
 
 import type { Config } from '../config/config.ts';
+import { withGatewayErrors } from '../contract/error-codes.ts';
+import { GatewayError } from '../contract/gateway-error.ts';
 import { toDay } from '../kinds/times.ts';
 import type { RestOperation, Store } from '../store.ts';
 import { POSITION_HEADER } from '../tables/source-for.ts';
-import { toResponses } from './responses.ts';
-import { describeLifecycle, guideOf, pathOf, urlOf } from './rest-operation.ts';
-import { TO_OPENAPI, toSchemas } from './schemas.ts';
+import { describeLifecycle, guideOf, lifecycleHeaders } from './rest-operation.ts';
 
-// The version of the REST contract, which does not depend on the gateway's release.
-const API_VERSION = '1.0.0';
+// zod cannot convert ids and dates, so they define their OpenAPI schema with `meta`.
+const TO_OPENAPI = { target: 'openapi-3.0', unrepresentable: 'any' } as const;
 
 const BEARER = {
   type: 'http',
@@ -19,107 +19,175 @@ const BEARER = {
   description: 'A token with the scope `read`.',
 } as const;
 
-const POSITION = {
-  name: POSITION_HEADER,
-  in: 'header',
-  required: false,
-  description:
-    'The `Store-Position` from the response to a mutation. With this header, the returned data ' +
-    'is at least as recent as that mutation.',
-  example: '000644a1f3c2d5e0',
-  schema: { type: 'string', pattern: '^[0-9a-f]{16}$' },
+/** Errors that any request may get. */
+const COMMON_ERRORS = [
+  'BAD_REQUEST',
+  'REQUEST_TIMEOUT',
+  'HEADERS_TOO_LARGE',
+  'URI_TOO_LONG',
+  'INTERNAL_SERVER_ERROR',
+  'SERVICE_UNAVAILABLE',
+];
+
+/** What each header of a request or a response says. */
+const HEADERS: Readonly<Record<string, string>> = {
+  'X-Request-Id': 'The id of the request in the log.',
+  'Cache-Control': 'Whether the response may be stored, and must be revalidated.',
+  Link: 'The documentation, the successor, and the next page, if any (RFC 8288).',
+  Deprecation: 'The date of the deprecation, in seconds since 1970 (RFC 9745).',
+  Sunset: 'The date on which the operation may stop working (RFC 8594).',
+  ETag: 'The version of the resource.',
+  'If-None-Match': 'An earlier `ETag`. If the resource is unchanged, the response is 304.',
+  [POSITION_HEADER]: 'That of an earlier response. The result is at least as recent.',
+  'WWW-Authenticate': 'How to authenticate, or what the token lacks (RFC 6750).',
+  'Retry-After': 'How long to wait before trying again, in seconds.',
 };
 
-const IF_NONE_MATCH = {
-  name: 'If-None-Match',
-  in: 'header',
-  required: false,
-  description:
-    'The `ETag` of an earlier response. If the resource is unchanged, the response is 304.',
-  schema: { type: 'string' },
+/** The headers that only errors have, by status. */
+const ERROR_HEADERS: Readonly<Record<number, string>> = {
+  401: 'WWW-Authenticate',
+  403: 'WWW-Authenticate',
+  503: 'Retry-After',
 };
 
-/** Returns the lifecycle of an operation for GitBook, which has no badge for a stable operation. */
-function markers({ lifecycle }: RestOperation, { sunset }: Config): object {
-  const { stability, deprecatedSince } = lifecycle;
-  return {
-    ...(deprecatedSince && { deprecated: true, 'x-deprecated-sunset': toDay(sunset) }),
-    // The panel is hidden, because a single click on a beta route could load every row.
-    ...(stability === 'beta' && { 'x-stability': 'beta', 'x-hideTryItPanel': true }),
+const toHeaders = (...names: readonly (string | false | undefined)[]): object =>
+  Object.fromEntries(
+    names.flatMap((name) => (name ? [[name, { type: 'string', description: HEADERS[name] }]] : [])),
+  );
+
+const toContent = (resource: string, examples?: object): object => ({
+  'application/json': { schema: { $ref: `#/components/schemas/${resource}` }, examples },
+});
+
+/** Returns the responses for an operation's errors. Clients distinguish those with the same status by their codes. */
+function toErrors({ errors, lifecycle }: RestOperation, { errorCodes }: Store, config: Config) {
+  const { auth, checksHost } = config;
+  const codes = new Set([...errors, ...COMMON_ERRORS]);
+  if (auth) codes.add('UNAUTHENTICATED');
+  if (auth && !auth.readIsOpen) codes.add('FORBIDDEN');
+  if (lifecycle.deprecatedSince) codes.add('GONE');
+  if (checksHost) codes.add('MISDIRECTED_REQUEST');
+  const kinds = Object.entries(withGatewayErrors(errorCodes)).filter(([code]) => codes.has(code));
+  const toError = (status: number): object => {
+    const same = kinds.filter(([, kind]) => kind.status === status);
+    const examples = same.map(([code, { description }]) => [
+      code,
+      { value: { code, message: description, status } },
+    ]);
+    return {
+      description: same
+        .map(([code, { description }]) => `\`${code}\`: ${description}`)
+        .join('\n\n'),
+      headers: toHeaders(ERROR_HEADERS[status]),
+      content: toContent('Error', Object.fromEntries(examples)),
+    };
   };
+  return Object.fromEntries(kinds.map(([, { status }]) => [status, toError(status)]));
 }
 
-/** Describes an operation, its lifecycle and the query that replaces it, in Markdown. */
-const describe = (operation: RestOperation, config: Config): string =>
-  [
-    operation.schema.description,
-    describeLifecycle(operation, config),
-    `\`${operation.lifecycle.successor}\` in GraphQL returns the same data ([migration guide](${guideOf(operation)})):`,
-    `\`\`\`graphql\n${operation.migration.query}\n\`\`\``,
-  ].join('\n\n');
-
-/** Returns the schema of an operation's route with everything that @fastify/swagger can describe. */
-function toSchema(operation: RestOperation, config: Config): FastifySchema {
-  const { auth } = config;
-  const { params, querystring, ...schema } = operation.schema;
-  return {
-    ...schema,
-    ...(params && { params: z.toJSONSchema(params, TO_OPENAPI) }),
-    ...(querystring && { querystring: z.toJSONSchema(querystring, TO_OPENAPI) }),
-    tags: [operation.tag.name],
-    description: describe(operation, config),
-    ...markers(operation, config),
-    // A token is optional if anyone may read.
-    ...(auth && { security: [...(auth.readIsOpen ? [{}] : []), { bearer: [] }] }),
+/** Returns the function with which @fastify/swagger describes an operation's route. */
+export const describeRoute =
+  (operation: RestOperation, store: Store, config: Config): SwaggerTransform =>
+  ({ url }) => {
+    const { schema, tag, result, hasTag } = operation;
+    const { stability, deprecatedSince, successor } = operation.lifecycle;
+    const { auth, replicaUrl } = config;
+    const guide = `\`${successor}\` in GraphQL returns the same data: see the [migration guide](${guideOf(operation)}).`;
+    const headers = [
+      'X-Request-Id',
+      'Cache-Control',
+      ...Object.keys(lifecycleHeaders(operation, config)),
+    ];
+    return {
+      url,
+      schema: {
+        ...schema,
+        tags: [tag.name],
+        description: [schema.description, describeLifecycle(operation, config), guide].join('\n\n'),
+        params: schema.params && z.toJSONSchema(schema.params, TO_OPENAPI),
+        querystring: schema.querystring && z.toJSONSchema(schema.querystring, TO_OPENAPI),
+        headers: {
+          type: 'object',
+          properties: toHeaders(hasTag && 'If-None-Match', replicaUrl && POSITION_HEADER),
+        },
+        // GitBook has no badge for a stable operation.
+        ...(deprecatedSince && { deprecated: true, 'x-deprecated-sunset': toDay(config.sunset) }),
+        // The panel is hidden, because a single click on a beta route could load every row.
+        ...(stability === 'beta' && { 'x-stability': 'beta', 'x-hideTryItPanel': true }),
+        // A token is optional if anyone may read.
+        ...(auth && { security: [...(auth.readIsOpen ? [{}] : []), { bearer: [] }] }),
+        response: {
+          200: {
+            description: store.rest.resources[result]?.description,
+            // Described once: the other responses have the same.
+            headers: toHeaders(...headers, hasTag && 'ETag'),
+            content: toContent(result),
+          },
+          ...(hasTag && { 304: { type: 'null', description: 'The resource is unchanged.' } }),
+          ...toErrors(operation, store, config),
+        },
+      },
+    };
   };
+
+/** Returns the schemas of the document by name. They refer to each other by name. */
+function toSchemas({ errorCodes, rest: { resources } }: Store): Record<string, object> {
+  const error = z.strictObject({
+    code: z
+      .enum(Object.keys(withGatewayErrors(errorCodes)))
+      .describe('The error code, for programs.'),
+    message: z.string().describe('A human-readable message.'),
+    status: z.number().meta({ type: 'integer', format: 'int32', description: 'The HTTP status.' }),
+  });
+  const description = 'An error. GraphQL uses the same codes.';
+  const Error = error.meta({ description, example: new GatewayError('INVALID_ID').toJSON() });
+  const names = z.registry<{ id: string }>();
+  for (const [id, rule] of Object.entries({ ...resources, Error })) names.add(rule, { id });
+  const { schemas } = z.toJSONSchema(names, {
+    ...TO_OPENAPI,
+    io: 'input',
+    uri: (id) => `#/components/schemas/${id}`,
+    override: ({ jsonSchema }) => {
+      // Code generators would treat fields with a default as required. The descriptions mention the defaults.
+      delete jsonSchema.default;
+      // zod wraps each reference in `allOf`, because OpenAPI 3.0 allows nothing next to it. Nothing is.
+      Object.assign(jsonSchema, jsonSchema.allOf?.[0]);
+      delete jsonSchema.allOf;
+    },
+  });
+  return Object.fromEntries(
+    Object.entries(schemas).map(([id, { $id: _uri, ...schema }]) => [id, schema]),
+  );
 }
 
-/** Returns the options of @fastify/swagger for the document about a store's operations. */
-const toOptions = ({ title, rest: { operations } }: Store, { auth }: Config) => ({
+/** Returns the options of @fastify/swagger for the document about a store's routes, which have tags. */
+export const toOpenApiOptions = (store: Store, { auth }: Config): FastifyDynamicSwaggerOptions => ({
   openapi: {
     openapi: '3.0.3',
     info: {
-      title,
-      version: API_VERSION,
-      description: `The REST routes of the ${title.toLowerCase()} gateway. All other operations are in GraphQL, at /graphql.`,
+      title: store.title,
+      // That of the REST contract, which does not depend on the gateway's release.
+      version: '1.0.0',
+      description: `The REST routes of the ${store.title.toLowerCase()} gateway. All other operations are in GraphQL, at /graphql.`,
       contact: { name: 'The operator of this gateway' },
       license: { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' },
     },
     externalDocs: { description: 'This document as a reference page.', url: 'docs' },
     // The folder of this document, which is the gateway's root.
     servers: [{ url: '.' }],
-    tags: [...new Map(operations.map(({ tag }) => [tag.name, tag])).values()],
+    tags: [...new Map(store.rest.operations.map(({ tag }) => [tag.name, tag])).values()],
     security: [],
-    ...(auth && { components: { securitySchemes: { bearer: BEARER } } }),
+    components: auth ? { securitySchemes: { bearer: BEARER } } : {},
   },
+  hideUntagged: true,
   // The server's URL is relative, so it is not part of any path.
   stripBasePath: false,
+  // The plugin knows only the schemas of routes.
+  transformObject: (document) =>
+    'openapiObject' in document
+      ? {
+          ...document.openapiObject,
+          components: { ...document.openapiObject.components, schemas: toSchemas(store) },
+        }
+      : {},
 });
-
-/**
- * Creates the OpenAPI document about a store's operations. @fastify/swagger describes the routes of an app. This app is
- * not the one that serves them: its plugin takes 13 ms and 2 MiB to load, which only the first request for the document
- * should pay.
- */
-export async function createOpenApi(store: Store, config: Config): Promise<object> {
-  const { default: swagger } = await import('@fastify/swagger');
-  const app = Fastify().setValidatorCompiler(() => () => true);
-  await app.register(swagger, toOptions(store, config));
-  for (const operation of store.rest.operations) {
-    app.get(urlOf(operation), { schema: toSchema(operation, config) }, () => {});
-  }
-  await app.ready();
-  const document = app.swagger();
-  // The plugin gives headers no examples, can't mark them as required, and has no schemas that no route uses.
-  for (const operation of store.rest.operations) {
-    const get = document.paths?.[pathOf(operation)]?.get;
-    const parameters = [
-      ...(get?.parameters ?? []),
-      ...(operation.result.hasTag ? [IF_NONE_MATCH] : []),
-      ...(config.replicaUrl ? [POSITION] : []),
-    ];
-    Object.assign(get ?? {}, { parameters, responses: toResponses(operation, store, config) });
-  }
-  const { components } = { components: {}, ...document };
-  return { ...document, components: { ...components, schemas: toSchemas(store) } };
-}

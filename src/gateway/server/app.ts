@@ -1,4 +1,5 @@
 import compress from '@fastify/compress';
+import swagger from '@fastify/swagger';
 import websocket from '@fastify/websocket';
 import Fastify, {
   type FastifyBaseLogger,
@@ -16,6 +17,7 @@ import { rejectData, sendError } from '../http/errors.ts';
 import { isClientGone } from '../http/request.ts';
 import { createPageRoutes } from '../pages/page-routes.ts';
 import { createRest } from '../rest/create-rest.ts';
+import { toOpenApiOptions } from '../rest/openapi.ts';
 import type { Store } from '../store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { limitUnsent, trackConnections } from './connections.ts';
@@ -103,6 +105,7 @@ async function addRoutes(app: FastifyInstance, options: AppOptions): Promise<voi
   const site = { store, config };
   const quietly = { logLevel: 'debug' } as const;
   await app.register(options.endpoint);
+  await app.register(swagger, toOpenApiOptions(store, config));
   await app.register(createRest({ site, context, metrics }));
   if (config.mcpOperations) {
     await app.register(await openMcp(config.mcpOperations, operations, store));

@@ -22,8 +22,7 @@ const Query = z.object({
     }),
   after: RowId.optional().meta({
     description:
-      'Only orders with an id greater than this. Pass the id of the last order on the previous ' +
-      'page.',
+      'Only orders with greater ids. Pass the id of the last order on the previous page.',
     examples: [3],
   }),
 });
@@ -53,7 +52,7 @@ export const listOrders: RestOperation<z.ZodObject, typeof Query> = {
       'Rejects any other query parameter with `INVALID_INPUT`.',
     querystring: Query,
   },
-  result: { resource: 'Orders', description: 'The orders, sorted by id.' },
+  result: 'Orders',
   errors: ['INVALID_ID', 'INVALID_INPUT'],
   migration: {
     request: '/store/orders?limit=2',

@@ -12,7 +12,7 @@ import {
   IDEMPOTENCY_KEY,
   parseId,
   relatedRow,
-  rowRoute,
+  type RestOperation,
 } from '../../../src/gateway/index.ts';
 import { Author, authors } from './author.ts';
 import type { Book as Row } from './generated/prisma/client.ts';
@@ -196,7 +196,52 @@ builder.mutationFields((t) => ({
   }),
 }));
 
+const Params = z.object({ bookId: Id.meta({ description: 'The id of the book.' }) });
+
 /** GET /books/{bookId} */
-export const getBook = rowRoute(books, {
-  example: { id: 1, title: 'The Dispossessed', releasedOn: '1974-05-01' },
-});
+export const getBook: RestOperation<typeof Params> = {
+  name: 'GET /books/{bookId}',
+  lifecycle: { stability: 'stable', successor: 'Query.book' },
+  tag: { name: 'Books', description: 'The books in the store.' },
+  schema: {
+    operationId: 'getBook',
+    summary: 'Get a book',
+    description: 'Returns one book.',
+    params: Params,
+  },
+  result: 'Book',
+  hasTag: true,
+  errors: ['INVALID_ID', 'BOOK_NOT_FOUND'],
+  migration: {
+    request: '/books/1',
+    query: `query GetBook {
+  book(id: "1") {
+    id
+    title
+    releasedOn
+  }
+}`,
+    differences: ['Ids are strings: "1".'],
+  },
+  get: async (source, { params }) => {
+    const { id, title, releasedOn } = await books.required.load(source, params.bookId);
+    const day = releasedOn?.toJSON()?.slice(0, 10);
+    // JSON.stringify leaves out what is undefined, and can't write the id.
+    const rest = JSON.stringify({ title, releasedOn: day });
+    return { json: `{"id":${id},${rest.slice(1)}` };
+  },
+};
+
+/** The schemas of the OpenAPI document. */
+export const RESOURCES = {
+  Book: z
+    .strictObject({
+      id: Id,
+      title: books.fields.title.rule,
+      releasedOn: books.fields.releasedOn.rule.optional(),
+    })
+    .meta({
+      description: books.description,
+      example: { id: 1, title: 'The Dispossessed', releasedOn: '1974-05-01' },
+    }),
+};

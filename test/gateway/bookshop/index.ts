@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 
 import type { Session, Store } from '../../../src/gateway/index.ts';
-import { getBook } from './book.ts';
+import { getBook, RESOURCES } from './book.ts';
 import { createSchema } from './shop.ts';
 
 /** Adds a book and its author. */
@@ -18,7 +18,7 @@ export const bookshop: Store = {
   migrations: new URL('migrations/', import.meta.url),
   ...createSchema(),
   fillSample,
-  rest: { operations: [getBook] },
+  rest: { operations: [getBook], resources: RESOURCES },
   pages: {
     icon: '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 3h16v18H4z"/></svg>',
     heading: 'One endpoint for the whole bookshop',
