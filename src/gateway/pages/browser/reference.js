@@ -44,28 +44,6 @@ const hiddenPanels = {
   },
 };
 
-/** Lists a header that all responses have only with the first response. */
-const briefHeaders = {
-  wrapComponents: {
-    responses:
-      (Responses, { React }) =>
-      ({ responses, ...props }) => {
-        const listed = responses.first().get('headers');
-        const others = responses
-          .skip(1)
-          .map((response) =>
-            response.update('headers', (headers) =>
-              headers?.filterNot((_, name) => listed.has(name)),
-            ),
-          );
-        return React.createElement(Responses, {
-          ...props,
-          responses: responses.take(1).concat(others),
-        });
-      },
-  },
-};
-
 /** Adds a landmark and a heading that are missing, and makes no path a link, because each is inside a button. */
 const accessibleParts = {
   wrapComponents: {
@@ -98,5 +76,5 @@ window.SwaggerUIBundle({
   defaultModelsExpandDepth: 0,
   showExtensions: true,
   validatorUrl: null,
-  plugins: [exactResponses, hiddenPanels, briefHeaders, accessibleParts],
+  plugins: [exactResponses, hiddenPanels, accessibleParts],
 });
