@@ -101,14 +101,19 @@ describe('GET /pets/{petId}', () => {
     '-1',
     '1.0',
     '1%00',
-    '%zz',
     '%EF%BC%91',
     '1%2F2',
     '9223372036854775808',
-    '1'.repeat(5000),
+    '1'.repeat(100),
     '__proto__',
   ])('returns INVALID_ID for the id $0', async (id) => {
     expectError(await requestRaw(gateway, 'GET', `/pets/${id}`), 400, 'INVALID_ID');
+  });
+
+  it('rejects an id that can not be decoded or is longer than 100 characters', async () => {
+    expectError(await requestRaw(gateway, 'GET', '/pets/%zz'), 400, 'BAD_REQUEST');
+    const long = `/pets/${'1'.repeat(101)}`;
+    expectError(await requestRaw(gateway, 'GET', long), 414, 'URI_TOO_LONG');
   });
 
   it.each(['0', '999999', '9223372036854775807'])(

@@ -361,9 +361,9 @@ describe('with the tools of the store', () => {
   it.each(DAY)('%j can be answered', async (_request, steps) => {
     const client = await connectClient(gateway);
     const { tools } = await client.listTools();
-    await untilSettled(gateway.db);
     let last: Data;
     for (const { tool, args = {}, shows, fails } of steps) {
+      await untilSettled(gateway.db);
       const writes = tools.find(({ name }) => name === tool)?.annotations?.readOnlyHint === false;
       const key = writes && { idempotencyKey: randomUUID() };
       const given = typeof args === 'function' ? args(last) : args;

@@ -63,7 +63,7 @@ export const ERRORS = {
     status: 413,
     description: 'The request body is larger than the limit.',
   },
-  URI_TOO_LONG: { status: 414, description: 'The URL is longer than the limit.' },
+  URI_TOO_LONG: { status: 414, description: 'A part of the path is longer than 100 characters.' },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
     description: 'The request body must be application/json.',

@@ -24,7 +24,6 @@ const COMMON_ERRORS = [
   'BAD_REQUEST',
   'REQUEST_TIMEOUT',
   'HEADERS_TOO_LARGE',
-  'URI_TOO_LONG',
   'INTERNAL_SERVER_ERROR',
   'SERVICE_UNAVAILABLE',
 ];
@@ -60,9 +59,14 @@ const toContent = (resource: string, examples?: object): object => ({
 });
 
 /** Returns the responses for an operation's errors. Clients distinguish those with the same status by their codes. */
-function toErrors({ errors, lifecycle }: RestOperation, { errorCodes }: Store, config: Config) {
+function toErrors(
+  { errors, lifecycle, schema }: RestOperation,
+  { errorCodes }: Store,
+  config: Config,
+) {
   const { auth, checksHost } = config;
   const codes = new Set([...errors, ...COMMON_ERRORS]);
+  if (schema.params) codes.add('URI_TOO_LONG');
   if (auth) codes.add('UNAUTHENTICATED');
   if (auth && !auth.readIsOpen) codes.add('FORBIDDEN');
   if (lifecycle.deprecatedSince) codes.add('GONE');
