@@ -228,7 +228,7 @@ export function createWebSockets(options: EndpointOptions) {
       connections.add(connection);
       limitUnadmitted(connection, 2 * limits.maxHeaderBytes);
       const adapter = toProtocolSocket(socket, request.raw.socket, (error) =>
-        log.warn({ err: error, requestId: request.id }, 'A WebSocket message was invalid.'),
+        log.info({ err: error, requestId: request.id }, 'A WebSocket message was rejected.'),
       );
       const closed = protocol.opened(adapter, connection);
       socket.once('close', (code, reason) => {
