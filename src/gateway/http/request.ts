@@ -17,8 +17,6 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The path template for logs and metrics, if it is not the route's path. */
     route?: string;
-    /** Headers of every response of the route, including errors. */
-    headers?: Readonly<Record<string, string>>;
   }
 }
 

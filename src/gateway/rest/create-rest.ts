@@ -87,19 +87,26 @@ export const createRest =
       const { name, lifecycle } = operation;
       const isDeprecated = lifecycle.deprecatedSince !== undefined;
       const end = config.enforceSunset && isDeprecated ? config.sunset.getTime() : Infinity;
+      const headers = lifecycleHeaders(operation, config);
       app.get<Parameters>(urlOf(operation), {
         config: {
           route: pathOf(operation),
-          headers: lifecycleHeaders(operation, config),
           swaggerTransform: describeRoute(operation, store, config),
         },
+        // Also of errors.
+        onRequest: (_request, reply, next) => {
+          void reply.headers(headers);
+          next();
+        },
         handler: async (request, reply) => {
-          const { headers } = request;
-          const caller = await context.authenticate(headers);
+          const caller = await context.authenticate(request.headers);
           requireScope(caller, 'read');
-          metrics.countCalls([name], headers, { isAnonymous: caller.isAnonymous, isDeprecated });
+          metrics.countCalls([name], request.headers, {
+            isAnonymous: caller.isAnonymous,
+            isDeprecated,
+          });
           if (Date.now() >= end) throw new GatewayError('GONE');
-          const source = context.sourceFor?.(headers) ?? context.source;
+          const source = context.sourceFor?.(request.headers) ?? context.source;
           const result = await operation.get(source, validate(operation, request));
           return send(result, operation, request, reply);
         },

@@ -1,4 +1,5 @@
 import compress from '@fastify/compress';
+import cors from '@fastify/cors';
 import swagger from '@fastify/swagger';
 import websocket from '@fastify/websocket';
 import Fastify, {
@@ -21,7 +22,6 @@ import { toOpenApiOptions } from '../rest/openapi.ts';
 import type { Store } from '../store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { limitUnsent, trackConnections } from './connections.ts';
-import { allowOrigins } from './cors.ts';
 import { createHealth } from './health.ts';
 import { beginRequests, type BeginOptions, isWebSocket, requestIdOf } from './requests.ts';
 
@@ -33,6 +33,14 @@ const KEEP_ALIVE_MS = 65_000;
 const MIN_COMPRESSED_BYTES = 1024;
 // Takes two thirds of the time of the default level, for 7% more bytes.
 const GZIP = { level: 3 };
+
+const CORS = {
+  methods: ['GET', 'HEAD', 'POST'],
+  // Browsers would hide them from pages on other sites.
+  exposedHeaders:
+    'Deprecation,Sunset,Link,ETag,WWW-Authenticate,X-Request-Id,Retry-After,Store-Position',
+  maxAge: 600,
+};
 
 // ws keeps up to 64 kB for each fragment: all that was read with it. In fragments of 16 kB, the longest message has 62.
 const MAX_FRAGMENTS = 100;
@@ -133,7 +141,10 @@ export async function createApp(options: AppOptions) {
     },
   });
   beginRequests(app, options);
-  await allowOrigins(app, config);
+  // Pages from other origins can't send credentials (https://fetch.spec.whatwg.org/#http-cors-protocol).
+  if (config.corsOrigins.length > 0) {
+    await app.register(cors, { origin: [...config.corsOrigins], ...CORS });
+  }
   limitUnsent(app, sockets, maxUnsentBytes);
   // Event streams are not compressed.
   await app.register(compress, {

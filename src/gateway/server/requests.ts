@@ -106,7 +106,6 @@ export function beginRequests(
       'cache-control': 'no-store',
       // Browsers must not guess another Content-Type.
       'x-content-type-options': 'nosniff',
-      ...route.config.headers,
     });
     // On a WebSocket, each operation counts as a request.
     if (request.ws) requireWebSocket(request, config);

@@ -79,25 +79,23 @@ export async function serve(
     import('./server.ts'),
   ]);
   const { server, metrics, stop } = await createGateway(store, db, config, log);
-  const deleteOld = async (): Promise<void> => {
-    await deleteOldChanges(db, config.changesMs).catch((error: unknown) =>
-      log.warn({ err: error }, 'Old changes could not be deleted.'),
-    );
-    await readLogSize(db).then(metrics.setLogSize, (error: unknown) =>
-      log.warn({ err: error }, 'The size of the change log could not be read.'),
-    );
-    await deleteOldKeys(db, config.idempotencyMs).catch((error: unknown) =>
-      log.warn({ err: error }, 'Old idempotency keys could not be deleted.'),
+  const orWarn = (work: Promise<unknown>, message: string): Promise<unknown> =>
+    work.catch((error: unknown) => log.warn({ err: error }, message));
+  const maintain = async (): Promise<void> => {
+    await orWarn(deleteOldChanges(db, config.changesMs), 'Old changes could not be deleted.');
+    const size = readLogSize(db).then(metrics.setLogSize);
+    await orWarn(size, 'The size of the change log could not be read.');
+    await orWarn(
+      deleteOldKeys(db, config.idempotencyMs),
+      'Old idempotency keys could not be deleted.',
     );
   };
   // An operator may have changed the tables since the start.
-  const checkAgain = (): Promise<void> =>
-    checkDatabase(db, store, log).catch((error: unknown) =>
-      log.warn({ err: error }, 'The database no longer has what this release needs.'),
-    );
+  const checkAgain = (): Promise<unknown> =>
+    orWarn(checkDatabase(db, store, log), 'The database no longer has what this release needs.');
   // At once, because the change log may be that of another database, restored from a dump.
-  void deleteOld();
-  const maintenance = setInterval(() => void deleteOld().then(checkAgain), MAINTAIN_EVERY_MS);
+  void maintain();
+  const maintenance = setInterval(() => void maintain().then(checkAgain), MAINTAIN_EVERY_MS);
   beforeListening(async () => {
     await listening;
     clearInterval(maintenance);
@@ -109,7 +107,5 @@ export async function serve(
   log.info(`Database: ${db.description}`);
   logAddress(address, config, log);
   // Later, because it can read a whole table.
-  await announceInfinite(db, store, log).catch((error: unknown) =>
-    log.warn({ err: error }, 'Infinite times could not be looked for.'),
-  );
+  await orWarn(announceInfinite(db, store, log), 'Infinite times could not be looked for.');
 }
