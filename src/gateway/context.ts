@@ -1,5 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-
 import type { LimitFunction } from 'p-limit';
 
 import type { Authenticate, Caller } from './auth/caller.ts';
@@ -8,15 +6,6 @@ import type { Recipient } from './database/recipient.ts';
 import type { DataSource } from './tables/loaders.ts';
 import type { SourceFor } from './tables/source-for.ts';
 import type { RequestLog } from './telemetry/request-log.ts';
-
-export interface Exchange {
-  readonly req: IncomingMessage;
-  /** Undefined on a WebSocket, whose operations share the headers of its handshake. */
-  readonly res: ServerResponse | undefined;
-  readonly requestLog: RequestLog;
-  /** Receives the operation's result: the response, or the client of a WebSocket. */
-  readonly recipient: Recipient;
-}
 
 /** The parts of the gateway that routes can use. */
 export interface Context {
@@ -28,8 +17,9 @@ export interface Context {
 }
 
 /** The context of resolvers. Callers share the results of subscriptions, so nothing in it tells who the caller is. */
-export interface CallContext
-  extends Pick<Context, 'source' | 'changes'>, Pick<Exchange, 'recipient'> {
+export interface CallContext extends Pick<Context, 'source' | 'changes'> {
+  /** Receives the operation's result: the response, the client of a WebSocket, or the streams that share it. */
+  readonly recipient: Recipient;
   /** Limits how many statements for lists the operation runs at the same time; created by its first list. */
   limit: LimitFunction | undefined;
 }
@@ -53,7 +43,7 @@ export interface OpenStream {
 
 /** What differs by caller. Only the gateway reads it, for mutations and for the start of subscriptions. */
 export interface Origin {
-  readonly request?: Pick<MutationContext, 'caller'> & Pick<Exchange, 'requestLog'>;
+  readonly request?: Pick<MutationContext, 'caller'> & { readonly requestLog: RequestLog };
   readonly stream?: OpenStream;
 }
 

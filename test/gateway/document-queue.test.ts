@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 
-import { parse } from 'graphql';
+import { type ExecutionResult, parse } from 'graphql';
+import { envelop } from 'graphql-yoga';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { Change } from '../../src/gateway/changes/change-log.ts';
@@ -153,7 +154,7 @@ describe('a new document that many callers send', () => {
     const inTurn = createInTurn(documents);
     const text = '{ sentByMany: __typename }';
     const parsed = parse(text);
-    const req = {} as Call['context']['req'];
+    const req = {} as Call['req'];
     const recipient = { destroyed: false };
     const send = (subject: string) => {
       const caller = { subject, scopes: new Set<string>() };
@@ -213,13 +214,17 @@ describe('the time limit of an operation', () => {
   const document = parse('{ __typename }');
   const operation = operationOf(document, undefined) as Call['operation'];
   const MINUTE_MS = 60_000;
-  // The request arrived a minute ago; `limitTime` reads no other part of the context.
-  const context = { arrivedAt: performance.now() - MINUTE_MS } as Call['context'];
-  const estimate = { cost: 1, bytes: 0, statements: 0 };
-  const call = { schema, variables: {}, context, estimate, operation };
+  // The request arrived a minute ago; `limitTime` reads nothing else.
+  const contextValue = { operation, arrivedAt: performance.now() - MINUTE_MS } as Call;
+  const call = { schema, document, contextValue };
+  /** Returns a function that executes a call by `run`, within the limit. */
+  const within = (run: () => Promise<ExecutionResult>) =>
+    envelop({
+      plugins: [{ onExecute: ({ setExecuteFn }) => setExecuteFn(run) }, limitTime(MINUTE_MS)],
+    })().execute;
 
   it('starts when the request arrives, not when its document leaves the queue', async () => {
-    const execute = limitTime(MINUTE_MS)(() => new Promise(() => {}));
+    const execute = within(() => new Promise(() => {}));
     const { errors } = await execute(call);
     expect(errors).toMatchObject([{ originalError: { code: 'SERVICE_UNAVAILABLE' } }]);
   });
@@ -227,8 +232,8 @@ describe('the time limit of an operation', () => {
   it('starts again with each change if the operation is a subscription', async () => {
     const result = { data: {} };
     const later = new Promise<typeof result>((resolve) => void setTimeout(resolve, 20, result));
-    const execute = limitTime(MINUTE_MS)(() => later);
-    expect(await execute({ ...call, root: {} as Change })).toBe(result);
+    const execute = within(() => later);
+    expect(await execute({ ...call, rootValue: {} as Change })).toBe(result);
   });
 });
 

@@ -7,7 +7,7 @@ import { createAuthenticate } from '../../src/gateway/auth/caller.ts';
 import { createFeed } from '../../src/gateway/changes/feed.ts';
 import { readConfig } from '../../src/gateway/config/config.ts';
 import { createGraphqlEndpoint } from '../../src/gateway/graphql/endpoint.ts';
-import type { RequestContext } from '../../src/gateway/graphql/execution/call.ts';
+import type { Call } from '../../src/gateway/graphql/execution/call.ts';
 import { createStreams } from '../../src/gateway/graphql/streams.ts';
 import { createExecutor } from '../../src/gateway/graphql/yoga.ts';
 import { createApp } from '../../src/gateway/server/app.ts';
@@ -32,7 +32,7 @@ const LOG: Log = {
 let ran: string[] = [];
 
 /** A plugin with every hook that a request can run. */
-const probe: Plugin<RequestContext> = {
+const probe: Plugin<Call> = {
   onEnveloped: () => void ran.push('enveloped'),
   onParse: () => {
     ran.push('parse');

@@ -20,7 +20,7 @@ import { operationOf } from '../../src/gateway/graphql/analysis/operation.ts';
 import { withValuePath } from '../../src/gateway/graphql/analysis/value-errors.ts';
 import { takeDeclared } from '../../src/gateway/graphql/analysis/variables.ts';
 import { toClientResult } from '../../src/gateway/graphql/client-errors.ts';
-import { inOrder } from '../../src/gateway/graphql/execution/call.ts';
+import type { Call } from '../../src/gateway/graphql/execution/call.ts';
 import {
   rejectInvalidInput,
   executeByGraphqlJs,
@@ -82,21 +82,17 @@ const usePaths: Plugin = {
     ),
 };
 
-/** Executes operations with graphql-js alone. */
-function useGraphqlJs(): Plugin {
-  const limits = { ...CONFIG.limits, ...UNLIMITED };
-  const execute = inOrder([reportDeprecations, rejectInvalidInput(CONFIG)], executeByGraphqlJs);
-  return {
-    onExecute: ({ setExecuteFn }) =>
-      setExecuteFn(({ schema: of, document, operationName, variableValues, contextValue }) => {
-        const operation = operationOf(document, operationName);
-        if (!operation) throw new Error('The document has no such operation.');
-        const variables = takeDeclared(operation, variableValues ?? {}, limits);
-        const cost = estimate(of, operation, variables);
-        return execute({ schema: of, operation, variables, context: contextValue, estimate: cost });
-      }),
-  };
-}
+/** Gives the context of an operation what the gateway's plugins read. */
+const useCall: Plugin<Call> = {
+  onExecute({ args: { schema: of, document, operationName, variableValues }, extendContext }) {
+    const operation = operationOf(document, operationName);
+    if (!operation) throw new Error('The document has no such operation.');
+    const limits = { ...CONFIG.limits, ...UNLIMITED };
+    const variables = takeDeclared(operation, variableValues ?? {}, limits);
+    const call = { schema: of, operation, variables, estimate: estimate(of, operation, variables) };
+    extendContext({ ...call, coerced: undefined });
+  },
+};
 
 /** A second way to execute operations on the same store: with graphql-js's executor. */
 function referenceOn(executed: GraphQLSchema, log: Log): Ask {
@@ -111,7 +107,13 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
       req: { headers: {} },
       params: {},
     }),
-    plugins: [usePaths, useGraphqlJs()],
+    plugins: [
+      usePaths,
+      useCall,
+      executeByGraphqlJs,
+      rejectInvalidInput(CONFIG),
+      reportDeprecations,
+    ],
     logging: false,
     maskedErrors: false,
   });

@@ -37,8 +37,8 @@ function takeOperation(
   return operation;
 }
 
-/** How a document is parsed and validated: by the functions that Yoga's plugins wrap. */
-export interface Reading {
+/** The functions that Yoga's plugins wrap. */
+interface Enveloped {
   readonly parse: (text: string) => DocumentNode;
   readonly validate: (schema: GraphQLSchema, document: DocumentNode) => readonly GraphQLError[];
 }
@@ -53,14 +53,14 @@ export const isAccepted = (accepted: Call | ExecutionResult): accepted is Call =
  * `documents`, and is neither parsed nor validated again. Arguments are checked later, when the call is executed.
  * @throws GatewayError, GraphQLError
  */
-export function createAccept(schema: GraphQLSchema, { limits }: Config, documents: Documents) {
+export function createAccept({ limits }: Config, documents: Documents) {
   return (
     request: RequestContext,
     text: string,
-    { parse, validate }: Reading,
+    { parse, validate }: Enveloped,
     known?: DocumentNode,
   ): Call | ExecutionResult => {
-    const { caller, params } = request;
+    const { schema, caller, params } = request;
     const document = known ?? parse(text);
     const operation = takeOperation(request, document);
     // Before validation, so that a rejection is cheap. A mutation requires its scope when it is resolved
@@ -69,14 +69,12 @@ export function createAccept(schema: GraphQLSchema, { limits }: Config, document
     const errors = known ? [] : validate(schema, document);
     if (errors.length > 0) return { errors };
     const variables = takeDeclared(operation, params.variables ?? {}, limits);
-    const call: Call = {
-      schema,
+    // Still the object that the plugins have got.
+    const call: Call = Object.assign(request, {
       operation,
       variables,
-      context: request,
       estimate: estimate(schema, operation, variables),
-      coerced: undefined,
-    };
+    });
     const rejection = rejectCostly(call, limits);
     if (rejection) return rejection;
     // With variables that don't fit, the operation won't be executed.

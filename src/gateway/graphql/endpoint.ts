@@ -3,7 +3,6 @@ import type { Readable } from 'node:stream';
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 import type { ExecutionResult } from 'graphql';
 
-import type { Exchange } from '../context.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
 import { toResponseError } from '../http/errors.ts';
 import { rejectOtherMethods } from '../http/request.ts';
@@ -69,10 +68,10 @@ const createRespond =
   async (request: FastifyRequest, reply: FastifyReply, params: DocumentParams) => {
     const { raw: req, requestLog, caller } = request;
     const { raw: res } = reply;
-    const exchange: Exchange = { req, res, requestLog, recipient: res };
     const isSafe = request.method !== 'POST';
     const acceptsStream = acceptsEvents(request);
-    const results = await executor(exchange, { caller, params, isSafe, acceptsStream });
+    const asked = { req, res, requestLog, recipient: res, caller, params, isSafe, acceptsStream };
+    const results = await executor(asked);
     return writeResults(results, request, reply, log);
   };
 

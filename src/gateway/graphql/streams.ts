@@ -6,7 +6,7 @@ import { toGatewayError } from '../database/database-errors.ts';
 import type { Recipient } from '../database/recipient.ts';
 import { AFTER_COST } from '../schema/change-types.ts';
 import type { StreamMetrics } from '../telemetry/stream-metrics.ts';
-import type { RequestContext } from './execution/call.ts';
+import type { OperationRequest } from './execution/call.ts';
 import { findMost } from './fair-queue.ts';
 
 /** The maximum cost of one subscription result. Most apps need at most 300. */
@@ -32,7 +32,7 @@ export interface Streams {
    * caller with the most ends, unless this stream's caller would then have the most.
    * @throws GatewayError with TOO_MANY_STREAMS or SERVICE_UNAVAILABLE
    */
-  readonly open: (context: RequestContext, cost: number) => Stream;
+  readonly open: (request: OperationRequest, cost: number) => Stream;
   /** Ends all streams and rejects new ones. */
   readonly endAll: () => void;
 }

@@ -107,7 +107,7 @@ async function run(
         throw new GatewayError('BAD_REQUEST', `The id is longer than ${MAX_ID_LENGTH} characters.`);
       }
       const params = toDocumentParams(payload, limits);
-      return await executor(exchange, { caller, params, acceptsStream: true });
+      return await executor(Object.assign(exchange, { caller, params, acceptsStream: true }));
     } catch (error) {
       return { errors: [toExecutionError(toError(error))] };
     }

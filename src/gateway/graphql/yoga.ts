@@ -1,27 +1,25 @@
 import { type ExecutionResult, type GraphQLSchema, OperationTypeNode } from 'graphql';
 import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga';
 
-import type { Caller } from '../auth/caller.ts';
 import type { Config } from '../config/config.ts';
-import type { Context, Exchange } from '../context.ts';
+import type { Context } from '../context.ts';
 import { toError } from '../contract/gateway-error.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createAccept, isAccepted } from './accept.ts';
-import { parseWithin, validateWithin } from './analysis/validation.ts';
 import { toExecutionError } from './client-errors.ts';
-import { createDocuments, createFindText, createInTurn, type Documents } from './documents.ts';
-import { type Call, inOrder, type RequestContext } from './execution/call.ts';
+import { createDocuments, createFindText, createInTurn } from './documents.ts';
+import type { Call, OperationRequest, RequestContext } from './execution/call.ts';
 import { chooseSource } from './execution/choose-source.ts';
 import { compileQueries } from './execution/compile-queries.ts';
 import { executeByGraphqlJs, rejectInvalidInput } from './execution/graphql-js.ts';
 import { limitResponse, reportCost } from './execution/limit-cost.ts';
 import { limitTime } from './execution/limit-time.ts';
+import { readDocuments } from './execution/read-documents.ts';
 import { countUsage, reportDeprecations } from './execution/report-usage.ts';
-import { createSubscribe } from './execution/subscribe.ts';
+import { subscribeToChanges } from './execution/subscribe.ts';
 import { traceOperations } from './execution/trace-operations.ts';
 import { operationNamesOf, readManifest } from './manifest.ts';
-import type { DocumentParams } from './params.ts';
 import type { Streams } from './streams.ts';
 
 export type Results = ExecutionResult | AsyncIterable<ExecutionResult>;
@@ -29,22 +27,8 @@ export type Results = ExecutionResult | AsyncIterable<ExecutionResult>;
 export const isStream = (results: Results): results is AsyncIterable<ExecutionResult> =>
   isAsyncIterable(results);
 
-/** A request to execute an operation. */
-interface OperationRequest {
-  readonly caller: Caller;
-  readonly params: DocumentParams;
-  /** The text of one of the operator's documents. It runs in place of the one in `params`, whatever DOCUMENTS says. */
-  readonly text?: string;
-  /** Whether the request is a GET or HEAD, which must not change anything. */
-  readonly isSafe?: boolean;
-  /** Whether it reads the current rows even without a Store-Position, which the caller can't send. */
-  readonly readsCurrent?: boolean;
-  /** Whether the client can receive the results of a subscription. */
-  readonly acceptsStream?: boolean;
-}
-
 /** Executes an operation. Any failure becomes an error in the result. */
-export type Executor = (exchange: Exchange, request: OperationRequest) => Promise<Results>;
+export type Executor = (request: OperationRequest) => Promise<Results>;
 
 interface GraphqlOptions {
   readonly schema: GraphQLSchema;
@@ -59,88 +43,55 @@ export interface EndpointOptions extends GraphqlOptions {
   readonly executor: Executor;
 }
 
-function callIn({ call }: RequestContext): Call {
-  if (!call) throw new Error('The context has no call.');
-  return call;
-}
+/**
+ * The plugins of Yoga, for operations over HTTP, Server-Sent Events and WebSocket alike. Each one wraps the execution by
+ * those before it: a request passes them from the last to the first, its result from the first to the last.
+ */
+const pluginsOf = (
+  { context, config, streams }: GraphqlOptions,
+  plugins: readonly Plugin<Call>[],
+) => [
+  readDocuments(config),
+  executeByGraphqlJs,
+  rejectInvalidInput(config),
+  // Passes queries with invalid arguments on to the plugin before.
+  compileQueries(context.source),
+  limitTime(config.responseTimeoutMs),
+  chooseSource(context.sourceFor),
+  traceOperations(),
+  reportDeprecations,
+  limitResponse(config.limits),
+  reportCost(config.limits),
+  subscribeToChanges(streams, config),
+  ...plugins,
+];
 
 /**
- * Creates the plugin with which Yoga executes operations, over HTTP, Server-Sent Events and WebSocket alike. The steps
- * run in order, each wrapped around the next. They execute the accepted call, so another plugin can't replace the
- * arguments of the execution.
+ * Returns the context of a request. It has all properties that are set later, because V8 is slower with objects that grow
+ * or are created by spread.
  */
-function createPlugin(options: GraphqlOptions): Plugin<RequestContext> {
-  const { context, config, streams } = options;
-  const { source, sourceFor } = context;
-  const { limits, responseTimeoutMs } = config;
-  const execute = inOrder(
-    [
-      reportCost(limits),
-      limitResponse(limits),
-      reportDeprecations,
-      traceOperations,
-      ...(sourceFor ? [chooseSource(sourceFor)] : []),
-      limitTime(responseTimeoutMs),
-      compileQueries(source),
-      // The last step, because compileQueries passes queries with invalid arguments on to it.
-      rejectInvalidInput(config),
-    ],
-    executeByGraphqlJs,
-  );
-  const executeForChange = inOrder(
-    [limitResponse(limits), reportDeprecations, traceOperations, limitTime(responseTimeoutMs)],
-    executeByGraphqlJs,
-  );
-  const subscribe = createSubscribe(executeForChange, streams, config);
-  return {
-    onParse: ({ setParseFn }) => setParseFn((text) => parseWithin(limits, text)),
-    onValidate: ({ setValidationFn }) =>
-      setValidationFn((schema, document) => validateWithin(config, schema, document)),
-    onExecute: ({ args: { contextValue }, setExecuteFn }) =>
-      setExecuteFn(() => execute(callIn(contextValue))),
-    onSubscribe: ({ args: { contextValue }, setSubscribeFn }) =>
-      setSubscribeFn(() => subscribe(callIn(contextValue))),
-  };
-}
-
-/** Creates the function that runs a request whose document has this text. @throws GatewayError, GraphQLError */
-function createRun(
-  options: GraphqlOptions,
-  plugins: Plugin<RequestContext>[],
-  documents: Documents,
-) {
-  const { schema, config, metrics } = options;
-  const inTurn = createInTurn(documents);
-  const accept = createAccept(schema, config, documents);
-  const { getEnveloped } = createYoga<RequestContext>({
-    schema,
-    plugins: [createPlugin(options), ...plugins],
-    logging: false,
-    // toClientResult masks all errors, including parse and validation errors.
-    maskedErrors: false,
-    // All callers would share these caches.
-    parserAndValidationCache: false,
-  });
-  return async (request: RequestContext, text: string): Promise<Results> => {
-    const enveloped = getEnveloped(request);
-    const known = documents.find(text, request.caller);
-    const call = known
-      ? accept(request, text, enveloped, known)
-      : await inTurn(text, request, (added) => accept(request, text, enveloped, added));
-    if (!isAccepted(call)) return call;
-    countUsage(call, metrics);
-    request.call = call;
-    const { node, document } = call.operation;
-    const isSubscription = node.operation === OperationTypeNode.SUBSCRIPTION;
-    return (isSubscription ? enveloped.subscribe : enveloped.execute)({
-      schema,
-      document,
-      operationName: request.params.operationName,
-      variableValues: call.variables,
-      contextValue: await enveloped.contextFactory(),
-    });
-  };
-}
+const toContext = (
+  request: OperationRequest,
+  { schema, context }: GraphqlOptions,
+): RequestContext => ({
+  req: request.req,
+  res: request.res,
+  requestLog: request.requestLog,
+  recipient: request.recipient,
+  caller: request.caller,
+  params: request.params,
+  isSafe: request.isSafe,
+  readsCurrent: request.readsCurrent,
+  acceptsStream: request.acceptsStream,
+  schema,
+  source: context.source,
+  changes: context.changes,
+  arrivedAt: performance.now(),
+  operation: undefined,
+  variables: undefined,
+  estimate: undefined,
+  coerced: undefined,
+});
 
 /**
  * Creates the executor of operations: Yoga's plugins without its HTTP layer, through `getEnveloped`. A document that was
@@ -152,37 +103,48 @@ function createRun(
  */
 export function createExecutor(
   options: GraphqlOptions,
-  plugins: Plugin<RequestContext>[] = [],
+  plugins: readonly Plugin<Call>[] = [],
 ): Executor {
-  const { schema, context, config, metrics } = options;
+  const { schema, config, metrics } = options;
   const manifest = config.manifest ? readManifest(config.manifest, schema, config) : undefined;
   for (const name of operationNamesOf(manifest)) metrics.trustName(name);
   const documents = createDocuments(config, manifest);
   const findText = createFindText(documents, manifest, config.documents);
-  const run = createRun(options, plugins, documents);
-  return async (
-    { req, res, requestLog, recipient },
-    { caller, params, text, isSafe = false, readsCurrent = false, acceptsStream = false },
-  ) => {
+  const inTurn = createInTurn(documents);
+  const accept = createAccept(config, documents);
+  const { getEnveloped } = createYoga<Call>({
+    schema,
+    plugins: pluginsOf(options, plugins),
+    logging: false,
+    // toClientResult masks all errors, including parse and validation errors.
+    maskedErrors: false,
+    // All callers would share these caches.
+    parserAndValidationCache: false,
+  });
+
+  const run = async (request: RequestContext, text: string): Promise<Results> => {
+    const enveloped = getEnveloped(request);
+    const known = documents.find(text, request.caller);
+    const call = known
+      ? accept(request, text, enveloped, known)
+      : await inTurn(text, request, (added) => accept(request, text, enveloped, added));
+    if (!isAccepted(call)) return call;
+    countUsage(call, metrics);
+    const { node, document } = call.operation;
+    const isSubscription = node.operation === OperationTypeNode.SUBSCRIPTION;
+    return (isSubscription ? enveloped.subscribe : enveloped.execute)({
+      schema,
+      document,
+      operationName: request.params.operationName,
+      variableValues: call.variables,
+      contextValue: await enveloped.contextFactory(),
+    });
+  };
+
+  return async (asked) => {
     try {
-      // The context has all properties that are set later, because V8 is slower with objects that grow or are created by
-      // spread.
-      const request: RequestContext = {
-        req,
-        res,
-        requestLog,
-        recipient,
-        source: context.source,
-        changes: context.changes,
-        arrivedAt: performance.now(),
-        caller,
-        params,
-        isSafe,
-        readsCurrent,
-        acceptsStream,
-        call: undefined,
-      };
-      return await run(request, text ?? findText(params, caller));
+      const { params, caller, text = findText(params, caller) } = asked;
+      return await run(toContext(asked, options), text);
     } catch (error) {
       return { errors: [toExecutionError(toError(error))] };
     }

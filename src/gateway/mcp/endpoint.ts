@@ -66,10 +66,13 @@ function createCall(
   const fail = (error: unknown): CallToolResult =>
     toResult({ errors: [toExecutionError(toError(error))] });
   return async ({ text, definition }, args) => {
-    const exchange = { req, res, requestLog, recipient: res };
     try {
       const variables = readArguments(args, definition.inputSchema);
-      const results = await executor(exchange, {
+      const results = await executor({
+        req,
+        res,
+        requestLog,
+        recipient: res,
         caller,
         params: { variables },
         text,

@@ -1,56 +1,62 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
 import type { ExecutionResult, GraphQLSchema } from 'graphql';
 
 import type { Caller } from '../../auth/caller.ts';
-import type { Change } from '../../changes/change-log.ts';
-import type { Context, Exchange } from '../../context.ts';
+import type { Context } from '../../context.ts';
+import type { Recipient } from '../../database/recipient.ts';
 import type { DataSource } from '../../tables/loaders.ts';
+import type { RequestLog } from '../../telemetry/request-log.ts';
 import type { Estimate, Variables } from '../analysis/field-cost.ts';
 import type { Operation } from '../analysis/operation.ts';
 import type { DocumentParams } from '../params.ts';
 
-/** The context that plugins get for a request. */
-export interface RequestContext extends Exchange, Pick<Context, 'changes'> {
+/** A request to execute an operation. */
+export interface OperationRequest {
+  readonly req: IncomingMessage;
+  /** Undefined on a WebSocket, whose operations share the headers of its handshake. */
+  readonly res: ServerResponse | undefined;
+  readonly requestLog: RequestLog;
+  /** Receives the operation's result: the response, or the client of a WebSocket. */
+  readonly recipient: Recipient;
+  readonly caller: Caller;
+  readonly params: DocumentParams;
+  /** The text of one of the operator's documents. It runs in place of the one in `params`, whatever DOCUMENTS says. */
+  readonly text?: string | undefined;
+  /** Whether the request is a GET or HEAD, which must not change anything. */
+  readonly isSafe?: boolean | undefined;
+  /** Whether it reads the current rows even without a Store-Position, which the caller can't send. */
+  readonly readsCurrent?: boolean | undefined;
+  /** Whether the client can receive the results of a subscription. */
+  readonly acceptsStream?: boolean | undefined;
+}
+
+/** The context that plugins get. It has no operation before accept.ts has found one. */
+export interface RequestContext extends OperationRequest, Pick<Context, 'changes'> {
+  readonly schema: GraphQLSchema;
   /** What loaders read; choose-source.ts may replace it. */
   source: DataSource;
-  readonly caller: Caller;
   /** The performance.now() at which the request had been read and its token verified. */
   readonly arrivedAt: number;
-  readonly params: DocumentParams;
-  /** Whether the request is a GET or HEAD, which must not change anything. */
-  readonly isSafe: boolean;
-  /** Whether the request reads the current rows even without a Store-Position. */
-  readonly readsCurrent: boolean;
-  /** Whether the client can receive the results of a subscription. */
-  readonly acceptsStream: boolean;
-  /** Set once the request is accepted (yoga.ts). */
-  call: Call | undefined;
-}
-
-/** A request to execute one operation of a valid document. */
-export interface Call {
-  readonly schema: GraphQLSchema;
-  readonly operation: Operation;
+  readonly operation: Operation | undefined;
   /** The variables that the operation declares. */
-  readonly variables: Variables;
-  readonly context: RequestContext;
-  readonly estimate: Estimate;
-  /** The root value of the execution: for a result of a subscription, the change. */
-  readonly root?: Change;
+  readonly variables: Variables | undefined;
+  readonly estimate: Estimate | undefined;
   /** The result of coerceVariables; set by its first call. */
-  coerced?: Record<string, unknown> | undefined;
+  coerced: Record<string, unknown> | undefined;
 }
 
-/** Executes an operation. Returns a promise only if it has to wait, or if there is tracing. */
-export type Execute = (call: Call) => ExecutionResult | Promise<ExecutionResult>;
+/** The context of an accepted request: one operation of a valid document. */
+export interface Call extends RequestContext {
+  readonly operation: Operation;
+  readonly variables: Variables;
+  readonly estimate: Estimate;
+}
 
-/** Starts a subscription. Returns its results, or a single result with the errors that prevented the start. */
-export type Subscribe = (
-  call: Call,
-) => ExecutionResult | Promise<ExecutionResult | AsyncIterableIterator<ExecutionResult>>;
-
-/** A step of the execution. It returns its own result, or the result of the next step, which it may change. */
-export type Step = (next: Execute) => Execute;
-
-/** Returns the function that runs these steps in order, and `run` last. */
-export const inOrder = (steps: readonly Step[], run: Execute): Execute =>
-  steps.reduceRight((next, step) => step(next), run);
+/** Converts the result of an execution, synchronously if it is not a promise. */
+export function mapResult(
+  result: ExecutionResult | Promise<ExecutionResult>,
+  convert: (result: ExecutionResult) => ExecutionResult,
+): ExecutionResult | Promise<ExecutionResult> {
+  return result instanceof Promise ? result.then(convert) : convert(result);
+}

@@ -1,10 +1,10 @@
 import type { ExecutionResult } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
 
 import { toGatewayError } from '../../database/database-errors.ts';
 import { currentPosition, POSITION_HEADER, type SourceFor } from '../../tables/source-for.ts';
 import { usesChanges } from '../analysis/usage.ts';
-import type { Step } from './call.ts';
-import { mapResult } from './limit-cost.ts';
+import { type Call, mapResult } from './call.ts';
 
 /** Whether every root field failed because the database is unavailable, so that nothing was read or written. */
 const isUnavailable = ({ data, errors }: ExecutionResult): boolean =>
@@ -20,21 +20,23 @@ const isUnknown = ({ data, errors: [error] = [] }: ExecutionResult): boolean =>
  * Chooses the source that a query reads. Mutations and queries of the change log use the current rows; reads that
  * send back the position of their response see at least these.
  */
-export const chooseSource =
-  (sourceFor: SourceFor): Step =>
-  (next) =>
-  (call) => {
-    const { req, res, readsCurrent } = call.context;
+export const chooseSource = (sourceFor: SourceFor | undefined): Plugin<Call> => ({
+  onExecute({ args: { contextValue: call }, executeFn, setExecuteFn }) {
+    if (!sourceFor) return;
+    const { schema, operation, req, res, readsCurrent } = call;
     // Others may lack the latest changes, or the objects that they changed.
-    if (!usesChanges(call.schema, call.operation)) {
-      if (!readsCurrent) call.context.source = sourceFor(req.headers);
-      return next(call);
+    if (!usesChanges(schema, operation)) {
+      if (!readsCurrent) call.source = sourceFor(req.headers);
+      return;
     }
-    return mapResult(next(call), (result) => {
-      // Without a primary, reads with a position would fail.
-      if ((result.data && !isUnavailable(result)) || isUnknown(result)) {
-        res?.setHeader(POSITION_HEADER, currentPosition());
-      }
-      return result;
-    });
-  };
+    setExecuteFn((args) =>
+      mapResult(executeFn(args), (result) => {
+        // Without a primary, reads with a position would fail.
+        if ((result.data && !isUnavailable(result)) || isUnknown(result)) {
+          res?.setHeader(POSITION_HEADER, currentPosition());
+        }
+        return result;
+      }),
+    );
+  },
+});

@@ -1,4 +1,5 @@
 import { type ExecutionResult, GraphQLError, OperationTypeNode } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
 
 import { GatewayError } from '../../contract/gateway-error.ts';
 import { isServerFault } from '../../database/database-errors.ts';
@@ -10,7 +11,7 @@ import { JsonText } from '../json-text.ts';
 import { type CompiledQuery, compileQuery, type PreparedStatement } from '../statement/compile.ts';
 import { UNSENDABLE } from '../statement/json-sql.ts';
 import { createRunStatement } from '../statement/run-statement.ts';
-import type { Call, Step } from './call.ts';
+import type { Call } from './call.ts';
 import { coerceVariables } from './graphql-js.ts';
 
 // Compiling and planning take as long as several executions, so only repeated queries are compiled.
@@ -36,66 +37,65 @@ function prepare(compiled: CompiledQuery, call: Call): ReturnType<CompiledQuery>
   }
 }
 
-/** Returns a call in which every read fails with this error. */
-function withFailingReads(call: Call, error: unknown): Call {
-  const { context } = call;
-  const { source } = context;
-  const failing: DataSource = {
-    ...source,
-    db: { ...source.db, query: () => Promise.reject(error) },
-  };
-  return { ...call, context: { ...context, source: failing } };
-}
+/** Returns a source from which every read fails with this error. */
+const failingSource = (source: DataSource, error: unknown): DataSource => ({
+  ...source,
+  db: { ...source.db, query: () => Promise.reject(error) },
+});
 
 /**
  * Executes a query, from its third execution on, with one statement in which PostgreSQL writes all of the data as JSON.
- * `next` executes everything else, including queries whose data could be too large for one statement, and every query
- * with an error, so that error handling has only one implementation.
+ * The function before executes everything else, including queries whose data could be too large for one statement, and
+ * every query with an error, so that error handling has only one implementation.
  */
-export const compileQueries =
-  (source: DataSource): Step =>
-  (next) => {
-    const states = new WeakMap<Operation, QueryState>();
-    const runOf = perObject(createRunStatement);
+export function compileQueries(source: DataSource): Plugin<Call> {
+  const states = new WeakMap<Operation, QueryState>();
+  const runOf = perObject(createRunStatement);
 
-    const countExecution = ({ schema, operation }: Call): QueryState => {
-      const state = states.get(operation) ?? { executions: 0, compiled: undefined };
-      states.set(operation, state);
-      state.executions += 1;
-      if (state.executions === COMPILE_AT_EXECUTION)
-        state.compiled = compileQuery(schema, operation, source);
-      return state;
-    };
+  const countExecution = ({ schema, operation }: Call): QueryState => {
+    const state = states.get(operation) ?? { executions: 0, compiled: undefined };
+    states.set(operation, state);
+    state.executions += 1;
+    if (state.executions === COMPILE_AT_EXECUTION)
+      state.compiled = compileQuery(schema, operation, source);
+    return state;
+  };
 
-    const executeStatement = async (
-      call: Call,
-      state: QueryState,
-      prepared: PreparedStatement,
-    ): Promise<ExecutionResult> => {
-      let json: string;
-      try {
-        json = await runOf(call.context.source)(prepared, call.context.recipient);
-      } catch (error) {
-        if (!isServerFault(error) && !(error instanceof RecipientGone)) {
-          state.compiled = undefined;
-          state.executions = COMPILE_AT_EXECUTION - 1 - EXECUTIONS_AFTER_FAILURE;
-        }
-        // The statement is not retried: graphql-js reports its error for each root field that reads from the database.
-        return next(withFailingReads(call, error));
+  const executeStatement = async (
+    call: Call,
+    state: QueryState,
+    prepared: PreparedStatement,
+    next: () => ExecutionResult | Promise<ExecutionResult>,
+  ): Promise<ExecutionResult> => {
+    let json: string;
+    try {
+      json = await runOf(call.source)(prepared, call.recipient);
+    } catch (error) {
+      if (!isServerFault(error) && !(error instanceof RecipientGone)) {
+        state.compiled = undefined;
+        state.executions = COMPILE_AT_EXECUTION - 1 - EXECUTIONS_AFTER_FAILURE;
       }
-      if (json.includes(UNSENDABLE)) return next(call);
-      return { data: new JsonText(json) };
-    };
+      // The statement is not retried: graphql-js reports its error for each root field that reads from the database.
+      call.source = failingSource(call.source, error);
+      return next();
+    }
+    if (json.includes(UNSENDABLE)) return next();
+    return { data: new JsonText(json) };
+  };
 
-    return (call) => {
+  return {
+    onExecute({ args: { contextValue: call }, executeFn, setExecuteFn }) {
       const { operation, estimate } = call;
       const isCompilable = operation.node.operation === OperationTypeNode.QUERY;
-      if (!isCompilable || estimate.bytes > source.db.maxJsonBytes) return next(call);
-      const state = countExecution(call);
-      const prepared = state.compiled && prepare(state.compiled, call);
-      if (!prepared) return next(call);
-      return typeof prepared === 'string'
-        ? { data: new JsonText(prepared) }
-        : executeStatement(call, state, prepared);
-    };
+      if (!isCompilable || estimate.bytes > source.db.maxJsonBytes) return;
+      setExecuteFn((args) => {
+        const state = countExecution(call);
+        const prepared = state.compiled && prepare(state.compiled, call);
+        if (!prepared) return executeFn(args);
+        return typeof prepared === 'string'
+          ? { data: new JsonText(prepared) }
+          : executeStatement(call, state, prepared, () => executeFn(args));
+      });
+    },
   };
+}

@@ -15,6 +15,7 @@ import {
   type SelectionNode,
   typeFromAST,
 } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
 
 import type { Config } from '../../config/config.ts';
 import type { CallContext, Origin } from '../../context.ts';
@@ -26,7 +27,7 @@ import { usageOf, usesChanges } from '../analysis/usage.ts';
 import { MAX_VALIDATION_ERRORS } from '../analysis/validation.ts';
 import { pathToNull, withExpected, withMissingField } from '../analysis/value-errors.ts';
 import { toExecutionError, toInputError } from '../client-errors.ts';
-import type { Call, Execute, Step } from './call.ts';
+import type { Call } from './call.ts';
 import { withIdempotencyKey } from './idempotency-key.ts';
 
 /** Returns the variables with the values that graphql-js would pass on; undefined if one does not fit its type. */
@@ -143,13 +144,14 @@ export function findInputErrors(call: Call, { introspection }: Pick<Config, 'int
 }
 
 /** Rejects an operation with invalid variables or arguments. */
-export const rejectInvalidInput =
-  (config: Pick<Config, 'introspection'>): Step =>
-  (next) =>
-  (call) => {
-    const errors = findInputErrors(call, config);
-    return errors.length > 0 ? { errors } : next(call);
-  };
+export const rejectInvalidInput = (config: Pick<Config, 'introspection'>): Plugin<Call> => ({
+  onExecute({ args: { contextValue }, executeFn, setExecuteFn }) {
+    setExecuteFn((args) => {
+      const errors = findInputErrors(contextValue, config);
+      return errors.length > 0 ? { errors } : executeFn(args);
+    });
+  },
+});
 
 /** Returns a resolver that fails, as graphql-js would, if a value is null although the schema says that it can't be. */
 const orFail = (
@@ -208,19 +210,23 @@ export class ExecutionContext implements CallContext {
  * Executes operations with graphql-js. After a mutation, wakes this process's change feed and, where notifications are
  * supported, those of other gateways.
  */
-export const executeByGraphqlJs: Execute = (call) => {
-  const { schema, operation, variables, context, root } = call;
-  const isMutation = operation.node.operation === OperationTypeNode.MUTATION;
-  const result = execute({
-    // A caller must learn what a mutation has written, although a later read fails, and what the change log contains,
-    // although a row that it refers to is gone.
-    schema: usesChanges(schema, operation) ? copyOf(schema) : schema,
-    document: isMutation ? withIdempotencyKey(call) : operation.document,
-    operationName: operation.node.name?.value,
-    variableValues: variables,
-    contextValue: new ExecutionContext(context, isMutation ? { request: context } : {}),
-    rootValue: root,
-    options: { maxCoercionErrors: MAX_VALIDATION_ERRORS },
-  });
-  return isMutation ? Promise.resolve(result).finally(context.changes.publishWrite) : result;
+export const executeByGraphqlJs: Plugin<Call> = {
+  onExecute({ args: { contextValue: call, rootValue }, setExecuteFn }) {
+    const { schema, operation, variables } = call;
+    const isMutation = operation.node.operation === OperationTypeNode.MUTATION;
+    setExecuteFn(() => {
+      const result = execute({
+        // A caller must learn what a mutation has written, although a later read fails, and what the change log contains,
+        // although a row that it refers to is gone.
+        schema: usesChanges(schema, operation) ? copyOf(schema) : schema,
+        document: isMutation ? withIdempotencyKey(call) : operation.document,
+        operationName: operation.node.name?.value,
+        variableValues: variables,
+        contextValue: new ExecutionContext(call, isMutation ? { request: call } : {}),
+        rootValue,
+        options: { maxCoercionErrors: MAX_VALIDATION_ERRORS },
+      });
+      return isMutation ? Promise.resolve(result).finally(call.changes.publishWrite) : result;
+    });
+  },
 };

@@ -3,7 +3,7 @@ import { type DocumentNode, type FieldNode, getArgumentValues, Kind, visit } fro
 
 import { GatewayError, InvalidInput } from '../../contract/gateway-error.ts';
 import { Label, parse } from '../../contract/parse.ts';
-import type { Call, RequestContext } from './call.ts';
+import type { Call, OperationRequest } from './call.ts';
 
 const ARGUMENT = 'idempotencyKey';
 const HEADER = 'Idempotency-Key';
@@ -13,7 +13,7 @@ const HEADER = 'Idempotency-Key';
 const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/;
 const BARE = /^[ !#-+\--~]*$/;
 
-function keyInHeader({ req, res }: RequestContext): string | undefined {
+function keyInHeader({ req, res }: OperationRequest): string | undefined {
   if (req.headers['idempotency-key'] === undefined) return undefined;
   if (!res) {
     throw new GatewayError(
@@ -31,7 +31,7 @@ function keyInHeader({ req, res }: RequestContext): string | undefined {
   return parse(Label, quoted?.replaceAll(/\\(.)/g, '$1') ?? line, HEADER);
 }
 
-function keyInExtensions({ params }: RequestContext): string | undefined {
+function keyInExtensions({ params }: OperationRequest): string | undefined {
   const key: unknown = params.extensions?.[ARGUMENT];
   return key == null ? undefined : parse(Label, key, 'extensions', ARGUMENT);
 }
@@ -76,8 +76,8 @@ const withArgument = (document: DocumentNode, field: FieldNode, key: string): Do
  */
 export function withIdempotencyKey(call: Call): DocumentNode {
   const { document } = call.operation;
-  const header = keyInHeader(call.context);
-  const extension = keyInExtensions(call.context);
+  const header = keyInHeader(call);
+  const extension = keyInExtensions(call);
   const key = header ?? extension;
   const mutation = key === undefined ? undefined : onlyMutation(call);
   if (key === undefined || !mutation) return document;

@@ -1,4 +1,5 @@
 import { type ExecutionResult, OperationTypeNode } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
 
 import type { Limits } from '../../config/config.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
@@ -6,7 +7,7 @@ import type { Estimate } from '../analysis/field-cost.ts';
 import { toExecutionError } from '../client-errors.ts';
 import { isLargerThan, JsonText } from '../json-text.ts';
 import { MAX_RESULT_COST } from '../streams.ts';
-import type { Call, Step } from './call.ts';
+import { type Call, mapResult } from './call.ts';
 
 const { QUERY, SUBSCRIPTION } = OperationTypeNode;
 
@@ -50,20 +51,12 @@ function findError(call: Call, limits: Limits): GatewayError | undefined {
  * large; undefined for any other.
  */
 export function rejectCostly(call: Call, limits: Limits): ExecutionResult | undefined {
-  const { requestLog, caller } = call.context;
+  const { requestLog, caller } = call;
   const error = findError(call, limits);
   requestLog.cost = call.estimate.cost;
   requestLog.isRejected = error !== undefined;
   requestLog.isAnonymous = caller.isAnonymous ?? false;
   return error && rejection(error, call, limits);
-}
-
-/** Converts the result of an execution, synchronously if it is not a promise. */
-export function mapResult(
-  result: ExecutionResult | Promise<ExecutionResult>,
-  convert: (result: ExecutionResult) => ExecutionResult,
-): ExecutionResult | Promise<ExecutionResult> {
-  return result instanceof Promise ? result.then(convert) : convert(result);
 }
 
 /**
@@ -90,13 +83,11 @@ function measure(
  * Replaces a result whose data is too large by an error. Only a query is executed if its data could be too large; any
  * other data can only be larger than its estimate because of a defect.
  */
-export const limitResponse =
-  (limits: Limits): Step =>
-  (next) =>
-  (call) =>
-    mapResult(next(call), (result) => {
-      const { operation, estimate } = call;
-      const { maxResponseBytes } = limits;
+export const limitResponse = (limits: Limits): Plugin<Call> => ({
+  onExecute({ args: { contextValue: call }, executeFn, setExecuteFn }) {
+    const { operation, estimate } = call;
+    const { maxResponseBytes } = limits;
+    const limit = (result: ExecutionResult): ExecutionResult => {
       const measured = measure(result, estimate, maxResponseBytes);
       if (measured) return measured;
       const error =
@@ -107,18 +98,18 @@ export const limitResponse =
               `The ${operation.node.operation} was executed, but its response is larger than ${maxResponseBytes} bytes, and also than its estimate, ${estimate.bytes} bytes.`,
             );
       return rejection(error, call, limits);
-    });
+    };
+    setExecuteFn((args) => mapResult(executeFn(args), limit));
+  },
+});
 
 /**
  * Adds the cost to the result of every executed query or mutation with the header `GraphQL-Cost: report`. The result of
  * an operation that is rejected for its cost or the size of its response contains it too.
  */
-export const reportCost =
-  (limits: Limits): Step =>
-  (next) =>
-  (call) => {
-    const result = next(call);
-    return call.context.req.headers['graphql-cost'] === 'report'
-      ? mapResult(result, (value) => withCost(value, call, limits))
-      : result;
-  };
+export const reportCost = (limits: Limits): Plugin<Call> => ({
+  onExecute({ args: { contextValue: call }, executeFn, setExecuteFn }) {
+    if (call.req.headers['graphql-cost'] !== 'report') return;
+    setExecuteFn((args) => mapResult(executeFn(args), (result) => withCost(result, call, limits)));
+  },
+});

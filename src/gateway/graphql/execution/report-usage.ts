@@ -1,25 +1,33 @@
+import type { Plugin } from 'graphql-yoga';
+
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { usageOf } from '../analysis/usage.ts';
-import type { Call, Step } from './call.ts';
-import { mapResult } from './limit-cost.ts';
+import { type Call, mapResult } from './call.ts';
 
 /** Counts an operation's root fields and deprecated elements in the metrics. */
-export function countUsage({ schema, operation, context, estimate }: Call, metrics: Metrics): void {
+export function countUsage(
+  { schema, operation, req, caller, estimate }: Call,
+  metrics: Metrics,
+): void {
   const { counted, deprecated } = usageOf(schema, operation);
-  metrics.countCalls(counted, context.req.headers, {
-    isAnonymous: context.caller.isAnonymous,
+  metrics.countCalls(counted, req.headers, {
+    isAnonymous: caller.isAnonymous,
     isDeprecated: deprecated.size > 0,
     cost: estimate.cost,
   });
 }
 
 /** Adds `extensions.deprecations` to a result: the deprecated schema elements that the operation uses. */
-export const reportDeprecations: Step = (next) => (call) => {
-  const { deprecated } = usageOf(call.schema, call.operation);
-  if (deprecated.size === 0) return next(call);
-  const deprecations = Array.from(deprecated, ([coordinate, reason]) => ({ coordinate, reason }));
-  return mapResult(next(call), (result) => ({
-    ...result,
-    extensions: { ...result.extensions, deprecations },
-  }));
+export const reportDeprecations: Plugin<Call> = {
+  onExecute({ args: { contextValue }, executeFn, setExecuteFn }) {
+    const { deprecated } = usageOf(contextValue.schema, contextValue.operation);
+    if (deprecated.size === 0) return;
+    const deprecations = Array.from(deprecated, ([coordinate, reason]) => ({ coordinate, reason }));
+    setExecuteFn((args) =>
+      mapResult(executeFn(args), (result) => ({
+        ...result,
+        extensions: { ...result.extensions, deprecations },
+      })),
+    );
+  },
 };

@@ -6,7 +6,7 @@ import { Recipients } from '../../database/recipient.ts';
 import { perObject } from '../../tables/per-object.ts';
 import { createFairQueue } from '../fair-queue.ts';
 import type { Stream } from '../streams.ts';
-import type { Call, Execute } from './call.ts';
+import type { Call } from './call.ts';
 
 // Streams that keep up request the same result within milliseconds of each other, so a few recent results are enough.
 const MAX_RECENT = 50;
@@ -45,7 +45,7 @@ interface Pending {
  *   recent      once it is computed, for streams that request it later
  */
 export function shareResults(
-  execute: Execute,
+  execute: (call: Call, root: Change) => ExecutionResult | Promise<ExecutionResult>,
 ): (call: Call, request: ResultRequest) => Promise<ExecutionResult> {
   // The queues are unlimited, because each stream has at most one result in them.
   const cheap = createFairQueue({ concurrency: MAX_EXECUTIONS, restFactor: 0 });
@@ -57,9 +57,8 @@ export function shareResults(
     const streams = new Recipients();
     streams.add(stream);
     const enqueue = call.estimate.cost > MAX_CHEAP ? costly : cheap;
-    const context = { ...call.context, recipient: streams };
     const result = enqueue(stream.callerKey, () =>
-      streams.destroyed ? {} : execute({ ...call, root, context }),
+      streams.destroyed ? {} : execute({ ...call, recipient: streams }, root),
     );
     const own = { result, streams };
     pending.set(key, own);

@@ -1,6 +1,6 @@
 import { mapAsyncIterator } from '@graphql-tools/utils';
-import { createSourceEventStream, GraphQLError } from 'graphql';
-import { isAsyncIterable } from 'graphql-yoga';
+import { createSourceEventStream, type ExecutionResult, GraphQLError } from 'graphql';
+import { envelop, isAsyncIterable, type Plugin } from 'graphql-yoga';
 
 import { type Change, cursorOf } from '../../changes/change-log.ts';
 import type { Config } from '../../config/config.ts';
@@ -10,25 +10,26 @@ import { toGatewayError } from '../../database/database-errors.ts';
 import { toExecutionError } from '../client-errors.ts';
 import { EVENT_ID, EVENT_STREAM } from '../event-stream.ts';
 import type { Streams } from '../streams.ts';
-import type { Call, Execute, Subscribe } from './call.ts';
-import { ExecutionContext, findInputErrors } from './graphql-js.ts';
-import { mapResult } from './limit-cost.ts';
+import { type Call, mapResult } from './call.ts';
+import { executeByGraphqlJs, ExecutionContext, findInputErrors } from './graphql-js.ts';
+import { limitResponse } from './limit-cost.ts';
+import { limitTime } from './limit-time.ts';
+import { reportDeprecations } from './report-usage.ts';
 import { shareResults } from './share-results.ts';
+import { traceOperations } from './trace-operations.ts';
 
 const NO_FIELD = 'The subscription selects no fields.';
 const NO_STREAM = `Subscriptions require Accept: ${EVENT_STREAM}, or a WebSocket.`;
 
 /** Returns the changes that a subscription follows. @throws GraphQLError, GatewayError */
-async function findSource(
-  { schema, operation, variables, context }: Call,
-  stream: OpenStream,
-): Promise<AsyncIterable<unknown>> {
+async function findSource(call: Call, stream: OpenStream): Promise<AsyncIterable<unknown>> {
+  const { schema, operation, variables } = call;
   const source = await createSourceEventStream({
     schema,
     document: operation.document,
     operationName: operation.node.name?.value,
     variableValues: variables,
-    contextValue: new ExecutionContext(context, { stream }),
+    contextValue: new ExecutionContext(call, { stream }),
   }).catch((error: unknown) => {
     // graphql-js throws a TypeError if the subscription selects no root field.
     const selectsNothing = error instanceof TypeError;
@@ -40,33 +41,45 @@ async function findSource(
   throw toExecutionError(toGatewayError(error?.originalError ?? error), error?.nodes?.[0]);
 }
 
-/** Gives each result the cursor of its change as its event id, even if the operation does not select the cursor. */
-const withEventId =
-  (execute: Execute): Execute =>
-  (call) =>
-    mapResult(execute(call), (result) =>
-      call.root ? { ...result, [EVENT_ID]: cursorOf(call.root) } : result,
-    );
+/**
+ * Creates the function that executes a subscription for a change. Each result gets the cursor of its change as its event
+ * id, even if the operation does not select the cursor.
+ */
+function createExecute({ limits, responseTimeoutMs }: Config) {
+  const { execute } = envelop({
+    plugins: [
+      executeByGraphqlJs,
+      limitTime(responseTimeoutMs),
+      traceOperations(),
+      reportDeprecations,
+      limitResponse(limits),
+    ],
+  })();
+  return (call: Call, change: Change): ExecutionResult | Promise<ExecutionResult> => {
+    const { schema, operation } = call;
+    const args = { schema, document: operation.document, contextValue: call, rootValue: change };
+    return mapResult(execute(args), (result) => ({ ...result, [EVENT_ID]: cursorOf(change) }));
+  };
+}
 
 /**
- * Creates the function that starts subscriptions. `execute` computes the results, one per change. Streams with the same
- * operation and variables share them.
+ * Starts subscriptions, whose results are computed once per change: streams with the same operation and variables share
+ * them.
  */
-export function createSubscribe(execute: Execute, streams: Streams, config: Config): Subscribe {
-  const share = shareResults(withEventId(execute));
-  return async (call: Call) => {
+export function subscribeToChanges(streams: Streams, config: Config): Plugin<Call> {
+  const share = shareResults(createExecute(config));
+  const subscribe = async (call: Call) => {
     const errors = findInputErrors(call, config);
     if (errors.length > 0) return { errors };
-    const { context } = call;
-    if (!context.acceptsStream) throw new GatewayError('NOT_ACCEPTABLE', NO_STREAM);
-    const stream = streams.open(context, call.estimate.cost);
+    if (!call.acceptsStream) throw new GatewayError('NOT_ACCEPTABLE', NO_STREAM);
+    const stream = streams.open(call, call.estimate.cost);
     const source = await findSource(call, stream).catch((error: unknown) => {
       const hasPosition = error instanceof GraphQLError;
       stream.end(toError(hasPosition ? error.originalError : error));
       stream.close();
       throw error;
     });
-    context.requestLog.isStream = true;
+    call.requestLog.isStream = true;
     const variables = JSON.stringify(call.variables);
     return mapAsyncIterator(
       source[Symbol.asyncIterator](),
@@ -78,5 +91,9 @@ export function createSubscribe(execute: Execute, streams: Streams, config: Conf
       (error: unknown) => ({ errors: [toExecutionError(toError(error))] }),
       stream.close,
     );
+  };
+  return {
+    onSubscribe: ({ args: { contextValue }, setSubscribeFn }) =>
+      setSubscribeFn(() => subscribe(contextValue)),
   };
 }
