@@ -29,6 +29,7 @@ export { createTables } from './tables/stored-table.ts';
 
 // The types of the values that a store passes to the gateway or receives from it.
 export type { RestOperation, Store } from './store.ts';
+export type { OperationRequest } from './graphql/execution/call.ts';
 
 // GraphQL: the builder, and resolvers of fields.
 export { createBuilder } from './schema/create-builder.ts';

@@ -1,4 +1,5 @@
 import type { GraphQLSchema } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
 import type { z } from 'zod';
 
 import type { ErrorCodes } from './contract/error-codes.ts';
@@ -63,6 +64,10 @@ export interface Example {
   readonly result: string;
 }
 
+// Each plugin declares the context that it needs.
+// oxlint-disable-next-line no-explicit-any
+export type StorePlugin = Plugin<any>;
+
 /** Everything that the gateway needs to know about a store. */
 export interface Store {
   /** The display name: the title of the pages and of the OpenAPI document. */
@@ -73,6 +78,8 @@ export interface Store {
   readonly schema: GraphQLSchema;
   /** The schema types whose changes are recorded, with their rows. */
   readonly changedTypes: ReadonlyMap<string, Repository>;
+  /** Further plugins of Yoga, or of Envelop: graphql/yoga.ts says what they can rely on. */
+  readonly plugins?: readonly StorePlugin[];
   /** The store's error codes, besides the gateway's. */
   readonly errorCodes: ErrorCodes;
   /** Adds the sample data to a new database, in a transaction (see SAMPLE_STORE). */

@@ -253,6 +253,20 @@ const ACCESS: Fault[] = [
     test: ['test/gateway/scopes.test.ts', 'requires the read scope to select'],
   },
   {
+    name: 'a plugin of the store executes a document whose scope and cost were not checked',
+    file: 'src/gateway/graphql/execution/admit-plugins.ts',
+    text: 'document === call.operation.document && variables === call.variables',
+    replacement: 'variables === call.variables',
+    test: ['test/gateway/plugins.test.ts', 'if it replaces the document'],
+  },
+  {
+    name: 'a rule of a plugin of the store is ignored',
+    file: 'src/gateway/graphql/execution/read-documents.ts',
+    text: 'validateWithin(bounds, schema, document, rules)',
+    replacement: 'validateWithin(bounds, schema, document)',
+    test: ['test/gateway/plugins.test.ts', 'adds rules of validation'],
+  },
+  {
     name: 'a caller that may only place orders can change the stock',
     file: 'src/store/inventory/schema.ts',
     text: `stock that was never set counts as 0.',
@@ -495,8 +509,8 @@ const ERRORS: Fault[] = [
   {
     name: 'a message names fields of a hidden schema',
     file: 'src/gateway/graphql/analysis/validation.ts',
-    text: 'validateBy(rules, schema, document, !introspection)',
-    replacement: 'validateBy(rules, schema, document, false)',
+    text: 'validateBy([...rules, own], schema, document, !introspection)',
+    replacement: 'validateBy([...rules, own], schema, document, false)',
     test: ['test/gateway/graphiql-and-introspection.test.ts', 'suggests no names for'],
   },
   {

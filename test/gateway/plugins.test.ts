@@ -1,38 +1,26 @@
-import type { AddressInfo } from 'node:net';
+import { GraphQLError, type GraphQLSchema, parse } from 'graphql';
+import { mergeSchemas, type Plugin, useErrorHandler, usePayloadFormatter } from 'graphql-yoga';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 
-import type { Plugin } from 'graphql-yoga';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-
-import { createAuthenticate } from '../../src/gateway/auth/caller.ts';
-import { createFeed } from '../../src/gateway/changes/feed.ts';
-import { readConfig } from '../../src/gateway/config/config.ts';
-import { createGraphqlEndpoint } from '../../src/gateway/graphql/endpoint.ts';
-import type { Call } from '../../src/gateway/graphql/execution/call.ts';
-import { createStreams } from '../../src/gateway/graphql/streams.ts';
-import { createExecutor } from '../../src/gateway/graphql/yoga.ts';
-import { createApp } from '../../src/gateway/server/app.ts';
-import type { Log } from '../../src/gateway/telemetry/log.ts';
-import { createMetrics } from '../../src/gateway/telemetry/metrics.ts';
-import { petStore } from '../../src/store/index.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
-import { createSocketClient, openEvents, subscriptionTo } from '../support/live.ts';
-import { makeCategory } from '../support/make.ts';
+import type { OperationRequest, Store } from '../../src/gateway/index.ts';
+import { openPostgresOf } from '../support/bookshop.ts';
+import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { createSocketClient, openEvents } from '../support/live.ts';
 import { post, TIMES_UNTIL_COMPILED } from '../support/post.ts';
+import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
+import { bookshop } from './bookshop/index.ts';
+import { readOnlyBookshop } from './bookshop/read-only.ts';
 
-const ignore = (): void => {};
-const LOG: Log = {
-  debug: ignore,
-  info: ignore,
-  warn: ignore,
-  error: ignore,
-  isLevelEnabled: () => false,
-};
+const TIMES = TIMES_UNTIL_COMPILED + 1;
+const AUTHORS = '{ authors(first: 1) { nodes { name } } }';
+const CREATE =
+  'mutation ($name: String!) { createAuthor(input: { name: $name }) { __typename ... on Author { name } } }';
 
 /** The hooks that have run, in order. */
 let ran: string[] = [];
 
 /** A plugin with every hook that a request can run. */
-const probe: Plugin<Call> = {
+const probe: Plugin = {
   onEnveloped: () => void ran.push('enveloped'),
   onParse: () => {
     ran.push('parse');
@@ -79,92 +67,293 @@ const OF_SUBSCRIPTION = [...BEFORE, 'subscribe', 'subscribed', 'next'];
 const again = (hooks: readonly string[]): string[] =>
   hooks.filter((hook) => !/^(?:parse|validate)/.test(hook));
 
-const TIMES = TIMES_UNTIL_COMPILED + 1;
-
 let gateway: Gateway;
-/** The endpoint with the plugin, on the database of the gateway. */
-let target: { readonly url: string; readonly close: () => Promise<unknown> };
+let probed: Gateway;
+const opened: Gateway[] = [];
+
+/** Starts a gateway whose store has these plugins, on the database of the one without. */
+async function startWith(
+  plugins: NonNullable<Store['plugins']>,
+  environment: Record<string, string> = {},
+): Promise<Gateway> {
+  const store = { ...bookshop, plugins };
+  const started = await startGateway(environment, openThatOf(gateway), {}, store);
+  opened.push(started);
+  return started;
+}
 
 beforeAll(async () => {
-  gateway = await startGateway();
-  const { db } = gateway;
-  const config = readConfig();
-  const metrics = createMetrics();
-  const streams = createStreams(config, metrics.streams);
-  const context = {
-    source: { db, observeBatch: metrics.observeBatch },
-    changes: createFeed(db, [...petStore.changedTypes.keys()], LOG, metrics.streams.observeChanges),
-    authenticate: createAuthenticate(config.auth),
-  };
-  const options = { schema: petStore.schema, context, config, log: LOG, metrics, streams };
-  const executor = createExecutor(options, [probe]);
-  const endpoint = createGraphqlEndpoint({ ...options, executor });
-  const shutdown = { hasStarted: false };
-  const { app } = await createApp({
-    config,
-    log: LOG,
-    metrics,
-    shutdown,
-    openApi: {},
-    routes: [endpoint.routes],
-  });
-  await new Promise<void>((resolve) => void app.server.listen(0, '127.0.0.1', resolve));
-  target = {
-    url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`,
-    close: async () => {
-      endpoint.endStreams();
-      app.server.closeAllConnections();
-      await app.close();
-    },
-  };
+  gateway = await startGateway({}, openPostgresOf(bookshop), {}, bookshop);
+  probed = await startWith([probe]);
+  await gateway.data(CREATE, { name: 'Ada' });
 });
 afterAll(async () => {
-  await target.close();
-  await gateway.close();
+  for (const each of [...opened, gateway]) await each.close();
 });
 beforeEach(() => {
   ran = [];
 });
 
-describe('the hooks of a plugin', () => {
+/** Returns a subscription to authors after the last change, so that it misses no change. */
+async function subscription() {
+  const { changes } = await gateway.data('{ changes(last: 1) { pageInfo { endCursor } } }');
+  return {
+    query: 'subscription ($after: String) { authorChanged(after: $after) { after { name } } }',
+    variables: { after: changes.pageInfo.endCursor },
+  };
+}
+
+const namesOf = async (): Promise<string[]> =>
+  (await gateway.data('{ authors { nodes { name } } }')).authors.nodes.map(
+    ({ name }: { name: string }) => name,
+  );
+
+describe("the hooks of a store's plugin", () => {
   it.each([
-    ['a query', '{ category(id: 1) { name } }'],
+    ['a query', '{ authors { totalCount } }'],
     ['a query that does not read the store', '{ __typename }'],
-    ['a mutation', 'mutation { deletePet(id: 9) { ... on Error { code } } }'],
+    ['a mutation', 'mutation { deleteAuthor(id: 9) { ... on Error { code } } }'],
   ])('run for every request over HTTP, not only the first: %s', async (_what, query) => {
     for (let time = 1; time <= TIMES; time += 1) {
       ran = [];
-      expect((await post(target, { query })).status).toBe(200);
+      expect((await post(probed, { query })).status).toBe(200);
       expect(ran).toEqual(time === 1 ? OF_OPERATION : again(OF_OPERATION));
     }
   });
 
   it('run for each subscription over Server-Sent Events, and for its first result', async () => {
     for (let time = 1; time <= 2; time += 1) {
-      const payload = await subscriptionTo(gateway);
+      const payload = await subscription();
       ran = [];
-      const stream = await openEvents(target, payload);
-      await makeCategory(gateway, 'new');
-      expect(await stream.data()).toEqual({ categoryChanged: { after: { name: 'new' } } });
+      const stream = await openEvents(probed, payload);
+      await gateway.data(CREATE, { name: 'new' });
+      expect(await stream.data()).toEqual({ authorChanged: { after: { name: 'new' } } });
       expect(ran).toEqual(time === 1 ? OF_SUBSCRIPTION : again(OF_SUBSCRIPTION));
       stream.disconnect();
     }
   });
 
   it('run for each query and subscription over a WebSocket', async () => {
-    const client = createSocketClient(target);
+    const client = createSocketClient(probed);
     for (let time = 1; time <= TIMES; time += 1) {
       ran = [];
       const results = client.iterate({ query: '{ overSocket: __typename }' });
       expect((await results.next()).value).toEqual({ data: { overSocket: 'Query' } });
       expect(ran).toEqual(time === 1 ? OF_OPERATION : again(OF_OPERATION));
     }
-    const payload = await subscriptionTo(gateway);
+    const payload = await subscription();
     ran = [];
     const results = client.iterate(payload);
-    await makeCategory(gateway, 'new');
+    await gateway.data(CREATE, { name: 'new' });
     await results.next();
     expect(ran).toEqual(again(OF_SUBSCRIPTION));
     await client.dispose();
+  });
+
+  it('get the caller of the request, and what an earlier hook has added to the context', async () => {
+    const seen: unknown[] = [];
+    const plugin: Plugin<OperationRequest & { readonly tenant?: string }> = {
+      onContextBuilding: ({ context, extendContext }) =>
+        extendContext({ tenant: `of ${context.caller.subject}` }),
+      onExecute: ({ args: { contextValue } }) => void seen.push(contextValue.tenant),
+    };
+    const own = await startWith([plugin], AUTH_BY_SECRET);
+    const headers = bearing(await mint({ sub: 'ann', scope: 'read' }));
+    expect((await post(own, { query: AUTHORS }, { headers })).status).toBe(200);
+    expect(seen).toEqual(['of ann']);
+  });
+});
+
+describe("the result that a store's plugin gets", () => {
+  it('has its data as objects, however often the query was executed', async () => {
+    const seen: unknown[] = [];
+    const own = await startWith([
+      usePayloadFormatter((result) => {
+        seen.push(result.data);
+        return false;
+      }),
+    ]);
+    for (let time = 1; time <= TIMES; time += 1) {
+      gateway.statements.length = 0;
+      const data = await own.data(AUTHORS);
+      expect(data).toEqual({ authors: { nodes: [{ name: 'Ada' }] } });
+      expect(seen).toEqual([data]);
+      seen.length = 0;
+    }
+    // The last time, it was compiled.
+    expect(gateway.statements).toEqual([expect.stringContaining(' as json')]);
+  });
+
+  it('can be replaced, also if only a part of it is read', async () => {
+    const own = await startWith([
+      usePayloadFormatter(({ data, ...others }) => ({
+        data: { ...data, added: Object.keys(data ?? {}) },
+        ...others,
+      })),
+    ]);
+    for (let time = 1; time <= TIMES; time += 1) {
+      const { added } = await own.data(AUTHORS);
+      expect(added).toEqual(['authors']);
+    }
+  });
+
+  it('keeps its data if a plugin adds extensions to it, or wraps the execution', async () => {
+    const own = await startWith([
+      {
+        onExecute: ({ executeFn, setExecuteFn }) => setExecuteFn(async (args) => executeFn(args)),
+      },
+      usePayloadFormatter((result) => ({ ...result, extensions: { added: true } })),
+    ]);
+    for (let time = 1; time <= TIMES; time += 1) {
+      const { data, extensions } = await own.graphql(AUTHORS);
+      expect({ data, extensions }).toEqual({
+        data: { authors: { nodes: [{ name: 'Ada' }] } },
+        extensions: { added: true },
+      });
+    }
+  });
+
+  it('has the cause of an error, which its caller does not get', async () => {
+    const seen: unknown[] = [];
+    const own = await startWith([useErrorHandler(({ errors }) => void seen.push(...errors))]);
+    await own.data(AUTHORS);
+    const { errors } = await own.graphql('{ authors(after: "x") { totalCount } }');
+    expect(errors).toMatchObject([{ extensions: { code: 'INVALID_CURSOR' } }]);
+    expect(seen).toMatchObject([{ originalError: { code: 'INVALID_CURSOR' } }]);
+  });
+
+  it('belongs to one subscriber: what the plugin changes in it, no other gets', async () => {
+    let streams = 0;
+    const own = await startWith([
+      {
+        onSubscribe: () => ({
+          onSubscribeResult: () => {
+            streams += 1;
+            const name = `for ${streams}`;
+            return {
+              onNext: ({ result }: { result: { data?: unknown } }) =>
+                void Object.assign(result.data as object, { authorChanged: { name } }),
+            };
+          },
+        }),
+      },
+    ]);
+    const payload = await subscription();
+    const first = await openEvents(own, payload);
+    const second = await openEvents(own, payload);
+    await own.data(CREATE, { name: 'shared' });
+    expect([await first.data(), await second.data()]).toEqual([
+      { authorChanged: { name: 'for 1' } },
+      { authorChanged: { name: 'for 2' } },
+    ]);
+    first.disconnect();
+    second.disconnect();
+  });
+});
+
+describe("a store's plugin", () => {
+  it('rejects an operation before it is executed, and a subscription before it starts', async () => {
+    const errors = [new GraphQLError('Not today.', { extensions: { code: 'FORBIDDEN' } })];
+    const own = await startWith([
+      {
+        onExecute: ({ setResultAndStopExecution }) => setResultAndStopExecution({ errors }),
+        onSubscribe: ({ setResultAndStopExecution }) => setResultAndStopExecution({ errors }),
+      },
+    ]);
+    const rejected = [{ message: 'Not today.', extensions: { code: 'FORBIDDEN', status: 403 } }];
+    expect(await own.graphql(CREATE, { name: 'rejected' })).toMatchObject({ errors: rejected });
+    const stream = await openEvents(own, await subscription());
+    expect(await stream.rest()).toMatchObject([{ errors: rejected }]);
+    expect(await namesOf()).not.toContain('rejected');
+  });
+
+  it('fails masked, with its error in the log', async () => {
+    const own = await startWith([
+      {
+        onContextBuilding: () => {
+          throw new Error('secret');
+        },
+      },
+    ]);
+    const { errors } = await own.graphql(AUTHORS);
+    expect(errors).toMatchObject([{ extensions: { code: 'INTERNAL_SERVER_ERROR' } }]);
+    expect(JSON.stringify(errors)).not.toContain('secret');
+    expect(own.loggedErrors.splice(0)).toMatchObject([{ err: { message: 'secret' } }]);
+  });
+
+  it('adds rules of validation, such as one that allows only reading', async () => {
+    const own = await startGateway({}, openThatOf(gateway), {}, readOnlyBookshop);
+    opened.push(own);
+    for (let time = 1; time <= TIMES; time += 1) {
+      const { errors } = await own.graphql(CREATE, { name: 'filtered' });
+      expect(errors).toMatchObject([
+        {
+          message: 'GraphQL operation type "mutation" is not allowed.',
+          extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
+        },
+      ]);
+      expect(await own.data(AUTHORS)).toEqual({ authors: { nodes: [{ name: 'Ada' }] } });
+    }
+    expect((await own.graphql('{ petz }')).errors?.[0]?.message).toContain('petz');
+    expect(await namesOf()).not.toContain('filtered');
+  });
+
+  it.each([
+    ['the document', { document: parse(CREATE) }],
+    ['the variables', { variableValues: { name: 'replaced' } }],
+  ])('makes an operation fail, unexecuted, if it replaces %s', async (_what, replacement) => {
+    const own = await startWith([
+      { onExecute: ({ args }: { args: object }) => void Object.assign(args, replacement) },
+      { onSubscribe: ({ args }: { args: object }) => void Object.assign(args, replacement) },
+    ]);
+    for (const query of [CREATE, AUTHORS]) {
+      const { errors } = await own.graphql(query, { name: 'accepted' });
+      expect(errors).toMatchObject([{ extensions: { code: 'INTERNAL_SERVER_ERROR' } }]);
+    }
+    const stream = await openEvents(own, await subscription());
+    expect(await stream.rest()).toMatchObject([
+      { errors: [{ extensions: { code: 'INTERNAL_SERVER_ERROR' } }] },
+    ]);
+    const message = 'A plugin of the store has replaced the document or the variables.';
+    expect(own.loggedErrors.splice(0)[0]).toMatchObject({ err: { message } });
+    const names = await namesOf();
+    expect(names).not.toContain('accepted');
+    expect(names).not.toContain('replaced');
+  });
+
+  const ofHttp: Plugin = { onRequest: () => {} };
+
+  it.each<[string, Plugin, string]>([
+    ['has a hook that the gateway never calls', ofHttp, 'onRequest'],
+    [
+      'adds a plugin with a hook that the gateway never calls',
+      { onPluginInit: ({ addPlugin }) => addPlugin(ofHttp) },
+      'onRequest',
+    ],
+    [
+      'replaces the schema',
+      {
+        onPluginInit: ({ setSchema }) =>
+          setSchema(
+            mergeSchemas({ schemas: [bookshop.schema], typeDefs: 'type Added { a: Int }' }),
+          ),
+      },
+      'changes the schema',
+    ],
+    [
+      'replaces a resolver',
+      {
+        onSchemaChange({ schema }: { schema: GraphQLSchema }) {
+          const field = schema.getQueryType()?.getFields()['author'];
+          if (!field) throw new Error('The schema has no such field.');
+          const { resolve } = field;
+          field.resolve = () => null;
+          onTestFinished(() => void Object.assign(field, { resolve }));
+        },
+      },
+      'changes the schema',
+    ],
+  ])('prevents its store from starting if it %s', async (_what, plugin, message) => {
+    await expect(startWith([plugin])).rejects.toThrow(message);
   });
 });

@@ -1,14 +1,16 @@
 import { type ExecutionResult, type GraphQLSchema, OperationTypeNode } from 'graphql';
-import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga';
+import { createYoga, isAsyncIterable } from 'graphql-yoga';
 
 import type { Config } from '../config/config.ts';
 import type { Context } from '../context.ts';
 import { toError } from '../contract/gateway-error.ts';
+import type { StorePlugin } from '../store.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createAccept, isAccepted } from './accept.ts';
 import { toExecutionError } from './client-errors.ts';
 import { createDocuments, createFindText, createInTurn } from './documents.ts';
+import { admitPlugins } from './execution/admit-plugins.ts';
 import type { Call, OperationRequest, RequestContext } from './execution/call.ts';
 import { chooseSource } from './execution/choose-source.ts';
 import { compileQueries } from './execution/compile-queries.ts';
@@ -46,10 +48,25 @@ export interface EndpointOptions extends GraphqlOptions {
 /**
  * The plugins of Yoga, for operations over HTTP, Server-Sent Events and WebSocket alike. Each one wraps the execution by
  * those before it: a request passes them from the last to the first, its result from the first to the last.
+ *
+ * The plugins of the store come last. What they can rely on:
+ *
+ *   - Their context is the request (execution/call.ts). Resolvers have another context, which does not tell who the
+ *     caller is.
+ *   - `onParse` and `onValidate` run for a new document. Once accepted, it is valid for all callers, so a rule must not
+ *     depend on the caller. The documents of a manifest are validated at the start, without these hooks.
+ *   - `onExecute` and `onSubscribe` run for each accepted operation, and can reject it before anything is executed.
+ *   - They see each result as its caller gets it, except that errors are not masked yet, and that the data, which is
+ *     otherwise text, is parsed for them. What they add to a result is not limited.
+ *   - The results of a subscription are executed once for all its streams, without `onExecute`; `onNext` runs for each
+ *     stream.
+ *   - They can't replace the accepted document or variables, whose scope and cost have been checked: the operation fails.
+ *   - They can't replace the schema or resolvers, which compiled queries do not call, nor have hooks of Yoga's HTTP
+ *     layer: the gateway does not start.
  */
 const pluginsOf = (
-  { context, config, streams }: GraphqlOptions,
-  plugins: readonly Plugin<Call>[],
+  { schema, context, config, streams }: GraphqlOptions,
+  plugins: readonly StorePlugin[],
 ) => [
   readDocuments(config),
   executeByGraphqlJs,
@@ -63,7 +80,7 @@ const pluginsOf = (
   limitResponse(config.limits),
   reportCost(config.limits),
   subscribeToChanges(streams, config),
-  ...plugins,
+  ...admitPlugins(schema, plugins),
 ];
 
 /**
@@ -95,7 +112,7 @@ const toContext = (
 
 /**
  * Creates the executor of operations: Yoga's plugins without its HTTP layer, through `getEnveloped`. A document that was
- * accepted before is neither parsed nor validated again.
+ * accepted before is neither parsed nor validated again. `plugins` are those of the store.
  *
  * Resolvers use neither Pothos' `t.relation` nor `prismaField`: plugin-prisma provides only the types. Rows are read
  * through the loaders of tables/, so that requests share statements.
@@ -103,7 +120,7 @@ const toContext = (
  */
 export function createExecutor(
   options: GraphqlOptions,
-  plugins: readonly Plugin<Call>[] = [],
+  plugins: readonly StorePlugin[] = [],
 ): Executor {
   const { schema, config, metrics } = options;
   const manifest = config.manifest ? readManifest(config.manifest, schema, config) : undefined;

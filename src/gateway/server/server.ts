@@ -40,7 +40,7 @@ export async function createGateway(store: Store, db: Database, config: Config, 
   };
   const streams = createStreams(config, metrics.streams);
   const options = { schema: store.schema, context, config, log, metrics, streams };
-  const operations = { ...options, executor: createExecutor(options) };
+  const operations = { ...options, executor: createExecutor(options, store.plugins) };
   const endpoint = createGraphqlEndpoint(operations);
   const { app, sockets } = await createApp({
     store,

@@ -75,9 +75,6 @@ const noIntrospectionAliases = (context: ValidationContext): ASTVisitor => ({
   },
 });
 
-const WITH_INTROSPECTION = [...specifiedRules, noIntrospectionAliases];
-const WITHOUT_INTROSPECTION = [...specifiedRules, NoSchemaIntrospectionCustomRule];
-
 const NO_CONDITION =
   'The root field of a subscription must not have @skip or @include with a variable.';
 
@@ -96,15 +93,16 @@ function validateBy(
   }
 }
 
-/** Validates a document whose size is known to be harmless. */
+/** Validates a document whose size is known to be harmless, by these rules and the gateway's own. */
 export function validateDocument(
   { introspection }: Pick<Config, 'introspection'>,
   schema: GraphQLSchema,
   document: DocumentNode,
+  rules: readonly ValidationRule[] = specifiedRules,
 ): readonly GraphQLError[] {
   return withinStack(() => {
-    const rules = introspection ? WITH_INTROSPECTION : WITHOUT_INTROSPECTION;
-    const errors = validateBy(rules, schema, document, !introspection);
+    const own = introspection ? noIntrospectionAliases : NoSchemaIntrospectionCustomRule;
+    const errors = validateBy([...rules, own], schema, document, !introspection);
     for (const { extensions } of errors) extensions['code'] ??= 'GRAPHQL_VALIDATION_FAILED';
     return errors.map((error) =>
       withValuePath(document, error, introspection ? schema : undefined),
@@ -117,7 +115,8 @@ export function validateWithin(
   bounds: Bounds,
   schema: GraphQLSchema,
   document: DocumentNode,
+  rules?: readonly ValidationRule[],
 ): readonly GraphQLError[] {
   const excess = withinStack(() => findExcess(document, bounds.limits));
-  return excess ? [toExecutionError(excess)] : validateDocument(bounds, schema, document);
+  return excess ? [toExecutionError(excess)] : validateDocument(bounds, schema, document, rules);
 }
