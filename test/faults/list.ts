@@ -261,7 +261,7 @@ const ACCESS: Fault[] = [
   },
   {
     name: 'a rule of a plugin of the store is ignored',
-    file: 'src/gateway/graphql/execution/read-documents.ts',
+    file: 'src/gateway/graphql/analysis/validation.ts',
     text: 'validateWithin(bounds, schema, document, rules)',
     replacement: 'validateWithin(bounds, schema, document)',
     test: ['test/gateway/plugins.test.ts', 'adds rules of validation'],

@@ -8,6 +8,7 @@ import type { StorePlugin } from '../store.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createAccept, isAccepted } from './accept.ts';
+import { readDocuments } from './analysis/validation.ts';
 import { toExecutionError } from './client-errors.ts';
 import { createDocuments, createFindText, createInTurn } from './documents.ts';
 import { admitPlugins } from './execution/admit-plugins.ts';
@@ -17,7 +18,6 @@ import { compileQueries } from './execution/compile-queries.ts';
 import { executeByGraphqlJs, rejectInvalidInput } from './execution/graphql-js.ts';
 import { limitResponse, reportCost } from './execution/limit-cost.ts';
 import { limitTime } from './execution/limit-time.ts';
-import { readDocuments } from './execution/read-documents.ts';
 import { countUsage, reportDeprecations } from './execution/report-usage.ts';
 import { subscribeToChanges } from './execution/subscribe.ts';
 import { traceOperations } from './execution/trace-operations.ts';
@@ -74,7 +74,7 @@ const pluginsOf = (
   // Passes queries with invalid arguments on to the plugin before.
   compileQueries(context.source),
   limitTime(config.responseTimeoutMs),
-  chooseSource(context.sourceFor),
+  ...(context.sourceFor ? [chooseSource(context.sourceFor)] : []),
   traceOperations(),
   reportDeprecations,
   limitResponse(config.limits),

@@ -12,6 +12,7 @@ import {
   type ValidationContext,
   type ValidationRule,
 } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
 
 import type { Config, Limits } from '../../config/config.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
@@ -120,3 +121,10 @@ export function validateWithin(
   const excess = withinStack(() => findExcess(document, bounds.limits));
   return excess ? [toExecutionError(excess)] : validateDocument(bounds, schema, document, rules);
 }
+
+/** Parses and validates documents within the gateway's limits, by the rules of graphql-js and of other plugins. */
+export const readDocuments = (bounds: Bounds): Plugin => ({
+  onParse: ({ setParseFn }) => setParseFn((text) => parseWithin(bounds.limits, text)),
+  onValidate: ({ setValidationFn }) =>
+    setValidationFn((schema, document, rules) => validateWithin(bounds, schema, document, rules)),
+});

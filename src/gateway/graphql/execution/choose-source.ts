@@ -20,9 +20,8 @@ const isUnknown = ({ data, errors: [error] = [] }: ExecutionResult): boolean =>
  * Chooses the source that a query reads. Mutations and queries of the change log use the current rows; reads that
  * send back the position of their response see at least these.
  */
-export const chooseSource = (sourceFor: SourceFor | undefined): Plugin<Call> => ({
+export const chooseSource = (sourceFor: SourceFor): Plugin<Call> => ({
   onExecute({ args: { contextValue: call }, executeFn, setExecuteFn }) {
-    if (!sourceFor) return;
     const { schema, operation, req, res, readsCurrent } = call;
     // Others may lack the latest changes, or the objects that they changed.
     if (!usesChanges(schema, operation)) {
