@@ -10,7 +10,9 @@ export const GRAPHQL_TYPE = 'application/graphql-response+json';
 /** The media types of a response. The first type is used for clients that accept any type. */
 export const GRAPHQL_TYPES = [JSON_TYPE, GRAPHQL_TYPE, EVENT_STREAM] as const;
 
-const KNOWN_TYPES = [...GRAPHQL_TYPES, 'text/html'];
+const PAGE = 'text/html';
+
+const KNOWN_TYPES = [...GRAPHQL_TYPES, PAGE];
 
 // Matches the parameters in an Accept header other than the weight `q`. The types to choose from have no parameters.
 const PARAMETER = /;\s*(?!q=)[\w-]+=("[^"]*"|[^,;]*)/gi;
@@ -41,3 +43,7 @@ export function preferredType<Type extends string>(
   const isOneOf = (type: string): type is Type => types.some((one) => one === type);
   return findAccepted(accept || '*/*').find(isOneOf);
 }
+
+/** Whether a browser navigates to a page. A page can't open as a WebSocket. */
+export const wantsPage = (headers: IncomingHttpHeaders): boolean =>
+  headers.upgrade === undefined && preferredType(headers, KNOWN_TYPES) === PAGE;

@@ -1,11 +1,9 @@
-import type { IncomingHttpHeaders } from 'node:http';
-
 import helmet from '@fastify/helmet';
-import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 
 import { GatewayError } from '../contract/gateway-error.ts';
 import { GRAPHQL_PATH } from '../graphql/endpoint.ts';
-import { GRAPHQL_TYPES, preferredType } from '../graphql/media-types.ts';
+import { wantsPage } from '../graphql/media-types.ts';
 import { addToVary, JSON_CONTENT_TYPE, rootFrom } from '../http/request.ts';
 import { printSchema } from '../schema/print.ts';
 import { addError } from '../telemetry/request-log.ts';
@@ -17,22 +15,6 @@ import { renderHome } from './home.ts';
 import { renderMigrationGuide } from './migration-guide.ts';
 import { renderIcon, renderPage, type Site } from './page.ts';
 import { renderReference } from './reference.ts';
-
-const PAGE = 'text/html';
-
-/** Whether a browser navigates to a page. A page can't open as a WebSocket. */
-const wantsPage = ({ accept, upgrade }: IncomingHttpHeaders): boolean =>
-  upgrade === undefined &&
-  accept?.includes(PAGE) === true &&
-  preferredType({ accept }, [...GRAPHQL_TYPES, PAGE]) === PAGE;
-
-/** Lets a route with the constraint `page` serve only browsers: GraphiQL has the path of the API. */
-const forBrowsers: Parameters<FastifyInstance['addConstraintStrategy']>[0] = {
-  name: 'page',
-  storage: () => new Map(),
-  validate: () => true,
-  deriveConstraint: ({ headers }) => (wantsPage(headers) ? 'html' : undefined),
-};
 
 // Allows only resources from this server and images in data URLs. Inline scripts are blocked.
 const POLICY = {
@@ -113,7 +95,8 @@ const createPages =
     }
     if (site.config.graphiql) {
       app.get(GRAPHQL_PATH, {
-        constraints: { page: 'html' },
+        // GraphiQL has the path of the API (server/requests.ts).
+        constraints: { page: true },
         logLevel: 'info',
         helmet: withPolicy(GRAPHIQL_POLICY),
         ...serveAsset(() => renderGraphiql(site)),
@@ -160,7 +143,6 @@ const createFiles =
 export const createPageRoutes =
   (site: Site): FastifyPluginAsync =>
   async (app) => {
-    app.addConstraintStrategy(forBrowsers);
     app.addHook('onRequest', async (_request, reply) => {
       addToVary(reply, 'accept');
       void reply.headers({

@@ -23,7 +23,13 @@ import type { Store } from '../store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { limitUnsent, trackConnections } from './connections.ts';
 import { createHealth } from './health.ts';
-import { beginRequests, type BeginOptions, isWebSocket, requestIdOf } from './requests.ts';
+import {
+  beginRequests,
+  type BeginOptions,
+  forBrowsers,
+  isWebSocket,
+  requestIdOf,
+} from './requests.ts';
 
 const TIMEOUT_CHECK_MS = 1000;
 // Load balancers commonly keep idle connections for a minute, and must be the ones to close them. Otherwise, they may
@@ -131,6 +137,7 @@ export async function createApp(options: AppOptions) {
   const { maxBodyBytes: maxPayload, maxUnsentBytes } = config.limits;
   const app = createFastify(config, log);
   const sockets = trackConnections(app.server);
+  app.addConstraintStrategy(forBrowsers);
   // Only POST /graphql and POST /mcp take a body. Other requests are rejected without reading theirs.
   app.removeAllContentTypeParsers();
   await app.register(websocket, {

@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import type { Config } from '../config/config.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
+import { wantsPage } from '../graphql/media-types.ts';
 import { isFromAllowedOrigin } from '../http/request.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -59,6 +60,16 @@ function requireWebSocket({ headers, raw }: FastifyRequest, config: Config): voi
     );
   }
 }
+
+/** Lets a route with the constraint `page` serve only browsers that navigate to it. */
+export const forBrowsers: Parameters<FastifyInstance['addConstraintStrategy']>[0] = {
+  name: 'page',
+  storage: () => new Map(),
+  validate: () => true,
+  // Browsers name this type.
+  deriveConstraint: ({ headers }) =>
+    headers.accept?.includes('text/html') && wantsPage(headers) ? true : undefined,
+};
 
 type Route = FastifyRequest['routeOptions'];
 
