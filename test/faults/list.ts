@@ -346,8 +346,9 @@ const LIMITS: Fault[] = [
   {
     name: 'the result of a mutation is not measured',
     file: 'src/gateway/graphql/execution/limit-cost.ts',
-    text: 'if (measured) return measured;',
-    replacement: 'if (measured || operation.node.operation !== QUERY) return measured ?? result;',
+    text: 'if (measured) return isReported ?',
+    replacement:
+      'if (!measured && operation.node.operation !== QUERY) return result;\n      if (measured) return isReported ?',
     test: ['test/store/response-size.test.ts', 'that exceeds the estimate of a mutation'],
   },
   {

@@ -21,10 +21,7 @@ import { withValuePath } from '../../src/gateway/graphql/analysis/value-errors.t
 import { takeDeclared } from '../../src/gateway/graphql/analysis/variables.ts';
 import { toClientResult } from '../../src/gateway/graphql/client-errors.ts';
 import type { Call } from '../../src/gateway/graphql/execution/call.ts';
-import {
-  rejectInvalidInput,
-  executeByGraphqlJs,
-} from '../../src/gateway/graphql/execution/graphql-js.ts';
+import { executeByGraphqlJs } from '../../src/gateway/graphql/execution/graphql-js.ts';
 import { reportDeprecations } from '../../src/gateway/graphql/execution/report-usage.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
 import { createMetrics } from '../../src/gateway/telemetry/metrics.ts';
@@ -107,13 +104,7 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
       req: { headers: {} },
       params: {},
     }),
-    plugins: [
-      usePaths,
-      useCall,
-      executeByGraphqlJs,
-      rejectInvalidInput(CONFIG),
-      reportDeprecations,
-    ],
+    plugins: [usePaths, useCall, executeByGraphqlJs(CONFIG), reportDeprecations],
     logging: false,
     maskedErrors: false,
   });

@@ -15,8 +15,8 @@ import { admitPlugins } from './execution/admit-plugins.ts';
 import type { Call, OperationRequest, RequestContext } from './execution/call.ts';
 import { chooseSource } from './execution/choose-source.ts';
 import { compileQueries } from './execution/compile-queries.ts';
-import { executeByGraphqlJs, rejectInvalidInput } from './execution/graphql-js.ts';
-import { limitResponse, reportCost } from './execution/limit-cost.ts';
+import { executeByGraphqlJs } from './execution/graphql-js.ts';
+import { limitCost } from './execution/limit-cost.ts';
 import { limitTime } from './execution/limit-time.ts';
 import { countUsage, reportDeprecations } from './execution/report-usage.ts';
 import { subscribeToChanges } from './execution/subscribe.ts';
@@ -69,16 +69,14 @@ const pluginsOf = (
   plugins: readonly StorePlugin[],
 ) => [
   readDocuments(config),
-  executeByGraphqlJs,
-  rejectInvalidInput(config),
+  executeByGraphqlJs(config),
   // Passes queries with invalid arguments on to the plugin before.
   compileQueries(context.source),
   limitTime(config.responseTimeoutMs),
   ...(context.sourceFor ? [chooseSource(context.sourceFor)] : []),
   traceOperations(),
   reportDeprecations,
-  limitResponse(config.limits),
-  reportCost(config.limits),
+  limitCost(config.limits),
   subscribeToChanges(streams, config),
   ...admitPlugins(schema, plugins),
 ];

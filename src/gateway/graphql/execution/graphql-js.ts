@@ -143,16 +143,6 @@ export function findInputErrors(call: Call, { introspection }: Pick<Config, 'int
   return coerced ? findArgumentErrors(call, coerced) : findVariableErrors(call, !introspection);
 }
 
-/** Rejects an operation with invalid variables or arguments. */
-export const rejectInvalidInput = (config: Pick<Config, 'introspection'>): Plugin<Call> => ({
-  onExecute({ args: { contextValue }, executeFn, setExecuteFn }) {
-    setExecuteFn((args) => {
-      const errors = findInputErrors(contextValue, config);
-      return errors.length > 0 ? { errors } : executeFn(args);
-    });
-  },
-});
-
 /** Returns a resolver that fails, as graphql-js would, if a value is null although the schema says that it can't be. */
 const orFail = (
   resolve: GraphQLFieldResolver<unknown, unknown>,
@@ -207,14 +197,17 @@ export class ExecutionContext implements CallContext {
 }
 
 /**
- * Executes operations with graphql-js. After a mutation, wakes this process's change feed and, where notifications are
- * supported, those of other gateways.
+ * Executes operations with graphql-js, unless their variables or arguments are invalid. After a mutation, wakes this
+ * process's change feed and, where notifications are supported, those of other gateways.
  */
-export const executeByGraphqlJs: Plugin<Call> = {
+export const executeByGraphqlJs = (config: Pick<Config, 'introspection'>): Plugin<Call> => ({
   onExecute({ args: { contextValue: call, rootValue }, setExecuteFn }) {
     const { schema, operation, variables } = call;
     const isMutation = operation.node.operation === OperationTypeNode.MUTATION;
     setExecuteFn(() => {
+      // Those of a subscription have been checked before it started.
+      const errors = rootValue === undefined ? findInputErrors(call, config) : [];
+      if (errors.length > 0) return { errors };
       const result = execute({
         // A caller must learn what a mutation has written, although a later read fails, and what the change log contains,
         // although a row that it refers to is gone.
@@ -229,4 +222,4 @@ export const executeByGraphqlJs: Plugin<Call> = {
       return isMutation ? Promise.resolve(result).finally(call.changes.publishWrite) : result;
     });
   },
-};
+});

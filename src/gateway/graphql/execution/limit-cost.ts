@@ -34,7 +34,7 @@ const rejection = (error: GatewayError, call: Call, limits: Limits): ExecutionRe
 
 /**
  * Returns the reason to reject an operation before its execution; undefined if there is none. A query whose response
- * could be too large is not rejected, because limitResponse measures its response.
+ * could be too large is not rejected, because limitCost measures its response.
  */
 function findError(call: Call, limits: Limits): GatewayError | undefined {
   const { operation, estimate } = call;
@@ -82,14 +82,18 @@ function measure(
 /**
  * Replaces a result whose data is too large by an error. Only a query is executed if its data could be too large; any
  * other data can only be larger than its estimate because of a defect.
+ *
+ * Adds the cost to the result of every executed query or mutation with the header `GraphQL-Cost: report`. The result of
+ * an operation that is rejected for its cost or the size of its response contains it too.
  */
-export const limitResponse = (limits: Limits): Plugin<Call> => ({
-  onExecute({ args: { contextValue: call }, executeFn, setExecuteFn }) {
-    const { operation, estimate } = call;
+export const limitCost = (limits: Limits): Plugin<Call> => ({
+  onExecute({ args: { contextValue: call, rootValue }, executeFn, setExecuteFn }) {
+    const { operation, estimate, req } = call;
     const { maxResponseBytes } = limits;
+    const isReported = rootValue === undefined && req.headers['graphql-cost'] === 'report';
     const limit = (result: ExecutionResult): ExecutionResult => {
       const measured = measure(result, estimate, maxResponseBytes);
-      if (measured) return measured;
+      if (measured) return isReported ? withCost(measured, call, limits) : measured;
       const error =
         operation.node.operation === QUERY
           ? responseTooLarge(maxResponseBytes)
@@ -100,16 +104,5 @@ export const limitResponse = (limits: Limits): Plugin<Call> => ({
       return rejection(error, call, limits);
     };
     setExecuteFn((args) => mapResult(executeFn(args), limit));
-  },
-});
-
-/**
- * Adds the cost to the result of every executed query or mutation with the header `GraphQL-Cost: report`. The result of
- * an operation that is rejected for its cost or the size of its response contains it too.
- */
-export const reportCost = (limits: Limits): Plugin<Call> => ({
-  onExecute({ args: { contextValue: call }, executeFn, setExecuteFn }) {
-    if (call.req.headers['graphql-cost'] !== 'report') return;
-    setExecuteFn((args) => mapResult(executeFn(args), (result) => withCost(result, call, limits)));
   },
 });

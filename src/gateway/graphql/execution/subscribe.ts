@@ -12,7 +12,7 @@ import { EVENT_ID, EVENT_STREAM } from '../event-stream.ts';
 import type { Streams } from '../streams.ts';
 import { type Call, mapResult } from './call.ts';
 import { executeByGraphqlJs, ExecutionContext, findInputErrors } from './graphql-js.ts';
-import { limitResponse } from './limit-cost.ts';
+import { limitCost } from './limit-cost.ts';
 import { limitTime } from './limit-time.ts';
 import { reportDeprecations } from './report-usage.ts';
 import { shareResults } from './share-results.ts';
@@ -45,14 +45,14 @@ async function findSource(call: Call, stream: OpenStream): Promise<AsyncIterable
  * Creates the function that executes a subscription for a change. Each result gets the cursor of its change as its event
  * id, even if the operation does not select the cursor.
  */
-function createExecute({ limits, responseTimeoutMs }: Config) {
+function createExecute(config: Config) {
   const { execute } = envelop({
     plugins: [
-      executeByGraphqlJs,
-      limitTime(responseTimeoutMs),
+      executeByGraphqlJs(config),
+      limitTime(config.responseTimeoutMs),
       traceOperations(),
       reportDeprecations,
-      limitResponse(limits),
+      limitCost(config.limits),
     ],
   })();
   return (call: Call, change: Change): ExecutionResult | Promise<ExecutionResult> => {
