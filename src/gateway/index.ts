@@ -15,14 +15,13 @@ export { timeAsText } from './kinds/times.ts';
 
 // The database: statements, and the meaning of PostgreSQL's errors.
 export { isDuplicate, isOutOfRange, isRolledBack } from './database/database-errors.ts';
-export { perObject } from './tables/per-object.ts';
 export { onlyRow, type Session } from './database/session.ts';
 
 // Tables and lists: how a type's rows are read, filtered, sorted and written.
 export * as filterBy from './tables/filter-by.ts';
 export { defineWrite } from './tables/define-write.ts';
 export { writeOnce } from './tables/idempotency.ts';
-export { type DataSource, MAX_SHARED, SHARED } from './tables/loaders.ts';
+export { createLoad, type DataSource, MAX_SHARED } from './tables/loaders.ts';
 export { insertLines, linesOf, rowsOfLines } from './tables/lines.ts';
 export { createRepository } from './tables/repository.ts';
 export { createTables } from './tables/stored-table.ts';

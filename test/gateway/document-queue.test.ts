@@ -158,7 +158,8 @@ describe('a new document that many callers send', () => {
     const recipient = { destroyed: false };
     const send = (subject: string) => {
       const caller = { subject, scopes: new Set<string>() };
-      const request = { caller, req, recipient, arrivedAt: performance.now() };
+      const requestLog = { id: subject };
+      const request = { caller, req, requestLog, recipient, arrivedAt: performance.now() };
       return inTurn(text, request, (known) => {
         documents.add(text, parsed, caller);
         return known;

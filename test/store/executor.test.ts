@@ -98,7 +98,7 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
     schema: executed,
     context: async () => ({
       source: { db, observeBatch: createMetrics().observeBatch },
-      caller: await createAuthenticate(undefined)({}),
+      caller: await createAuthenticate(undefined)({ headers: {}, requestLog: { id: 'reference' } }),
       recipient: { destroyed: false },
       changes: { publishWrite: () => {} },
       req: { headers: {} },

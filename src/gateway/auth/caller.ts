@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache';
 
 import type { Auth } from '../config/config.ts';
 import { Forbidden, Unauthenticated } from '../contract/gateway-error.ts';
-import { nameSubject } from '../telemetry/request-log.ts';
+import type { RequestLog } from '../telemetry/request-log.ts';
 import { CLOCK_TOLERANCE_MS, createVerify } from './tokens.ts';
 
 export interface Caller {
@@ -23,10 +23,14 @@ export interface Caller {
 }
 
 /**
- * Returns the caller identified by a request's headers; a Promise only if a token has to be verified.
+ * Returns the caller identified by a request's headers, and names it in the request's log; a Promise only if a token has
+ * to be verified.
  * @throws Unauthenticated, GatewayError
  */
-export type Authenticate = (headers: IncomingHttpHeaders) => Caller | Promise<Caller>;
+export type Authenticate = (request: {
+  readonly headers: IncomingHttpHeaders;
+  readonly requestLog: RequestLog;
+}) => Caller | Promise<Caller>;
 
 const UNRESTRICTED: Caller = { subject: undefined, scopes: 'all' };
 
@@ -68,15 +72,15 @@ export function createAuthenticate(auth: Auth | undefined): Authenticate {
     cache.set(token, { caller, until: Math.min(Date.now() + CACHE_MS, expiresAt) });
     return caller;
   };
-  const named = (caller: Caller): Caller => {
-    if (caller.subjectDigest) nameSubject(caller.subjectDigest);
-    return caller;
-  };
-  return (headers) => {
+  return ({ headers, requestLog }) => {
     const token = tokenOf(headers);
     if (token === undefined) return anonymous;
+    const name = (caller: Caller): Caller => {
+      requestLog.subject = caller.subjectDigest;
+      return caller;
+    };
     const known = cache.get(token);
-    return known && Date.now() < known.until ? named(known.caller) : verifyNew(token).then(named);
+    return known && Date.now() < known.until ? name(known.caller) : verifyNew(token).then(name);
   };
 }
 

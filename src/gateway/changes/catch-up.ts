@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import pLimit, { type LimitFunction } from 'p-limit';
 import sql, { join, raw } from 'sql-template-tag';
 
-import type { Database } from '../database/database.ts';
+import type { DataSource } from '../tables/loaders.ts';
 import type { ChangeLogReader, Follower } from './change-log-reader.ts';
 import {
   compare,
@@ -27,14 +27,15 @@ const MAX_CATCHING_UP = 4;
 const MAX_CALLERS = 1000;
 
 interface Request {
+  /** Reads the change log for the subscription. */
+  readonly source: DataSource;
   readonly types: readonly string[];
   readonly filter: RowFilter | undefined;
   readonly callerKey: string;
 }
 
-/** The change log, and the reader of its end. */
+/** The changes that the gateway knows, and the reader of the change log's end. */
 export interface ChangeSource {
-  readonly db: Database;
   readonly known: Known;
   readonly reader: ChangeLogReader;
 }
@@ -45,8 +46,8 @@ export interface ChangeSource {
  * @throws GatewayError with CURSOR_EXPIRED
  */
 async function readPage(
-  { db, known, reader }: ChangeSource,
-  { types, filter }: Request,
+  { known, reader }: ChangeSource,
+  { types, filter, source: { db } }: Request,
   after: Position,
 ) {
   const end = reader.last;

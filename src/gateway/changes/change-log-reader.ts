@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError } from '../contract/gateway-error.ts';
 import type { Database } from '../database/database.ts';
 import type { Log } from '../telemetry/log.ts';
-import { runFor } from '../telemetry/request-log.ts';
 import {
   type Change,
   isAfter,
@@ -105,8 +104,7 @@ export class ChangeLogReader {
       throw error;
     }
     this.#db.notifications?.listen(this.wake);
-    // The request that starts the reader does not wait for what it reads.
-    void runFor(undefined, () => this.#readWhileFollowed());
+    void this.#readWhileFollowed();
   }
 
   async #beginAtEnd(): Promise<void> {

@@ -21,7 +21,7 @@ interface Subscription {
   readonly after: string | null | undefined;
   /** Selects some of the changes of these types; undefined selects all. */
   readonly filter: RowFilter | undefined;
-  /** Loads the related rows that the filter needs. */
+  /** Reads the change log, and the related rows that the filter needs, for the subscription. */
   readonly source: DataSource;
   /** Identifies the caller that subscribed. */
   readonly callerKey: string;
@@ -66,7 +66,7 @@ interface Source extends ChangeSource {
  * has expired, or the gateway is shutting down. It also ends if reading old changes fails.
  */
 async function follow(
-  { db, known, reader, catchUp }: Source,
+  { known, reader, catchUp }: Source,
   subscription: Subscription,
   follower: Follower,
   push: Push<Change>,
@@ -105,7 +105,8 @@ async function follow(
     } else {
       await reader.next();
       // The reader might never reach this position: a failover may just have lost it.
-      if (isAfter(follower.position, reader.last)) await requirePosition(db, follower.position);
+      if (isAfter(follower.position, reader.last))
+        await requirePosition(source.db, follower.position);
     }
   }
 }
@@ -122,24 +123,26 @@ export function createFeed(
 ): ChangeFeed {
   const known = knownOf(types);
   const reader = new ChangeLogReader(db, known, log, observe);
-  const source = { db, known, reader, catchUp: createCatchUp({ db, known, reader }) };
+  const changes = { known, reader, catchUp: createCatchUp({ known, reader }) };
   return {
     publishWrite: () => {
       reader.wake();
       db.notifications?.notify();
     },
     subscribe: async (subscription) => {
-      const { after, end, signal } = subscription;
+      const { after, end, signal, source } = subscription;
       signal.throwIfAborted();
       // The reader's position is not used, because it may be behind changes that the caller has already seen.
       const start =
-        after == null ? await readLastPosition(db) : await requireKept(db, after, 'after');
+        after == null
+          ? await readLastPosition(source.db)
+          : await requireKept(source.db, after, 'after');
       return new Repeater<Change>(async (push, stop) => {
         const follower = { position: start, givenAt: undefined, hasEnded: false, end };
         const abort = (): void => stop(signal.reason);
         signal.addEventListener('abort', abort);
         if (signal.aborted) abort();
-        void follow(source, subscription, follower, push).catch(end);
+        void follow(changes, subscription, follower, push).catch(end);
         await stop;
         follower.hasEnded = true;
         signal.removeEventListener('abort', abort);

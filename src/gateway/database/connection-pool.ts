@@ -8,7 +8,7 @@ import type { Config } from '../config/config.ts';
 import { NAME } from '../config/version.ts';
 import { codeOf } from '../contract/gateway-error.ts';
 import type { Log } from '../telemetry/log.ts';
-import { addWait } from '../telemetry/request-log.ts';
+import { addWait, type RequestLog } from '../telemetry/request-log.ts';
 import type { AbandonedStatements } from './abandoned-statements.ts';
 import {
   isNameLost,
@@ -195,6 +195,7 @@ export class ConnectionPool {
   async lend<Result>(
     writes: boolean,
     work: (client: PoolClient) => Promise<Result>,
+    requestLog: RequestLog | undefined,
   ): Promise<Result> {
     const start = performance.now();
     const endTurn = writes ? await this.#turns.take() : () => {};
@@ -203,7 +204,7 @@ export class ConnectionPool {
         endTurn();
         throw error;
       })
-      .finally(() => addWait('poolMs', start));
+      .finally(() => addWait(requestLog, 'poolMs', start));
     let failure: unknown;
     try {
       return await work(client);

@@ -6,6 +6,7 @@ import { repeatAfterConflict } from './conflicts.ts';
 import { isServerFault } from './database-errors.ts';
 import { createDatabaseMetrics } from './database-metrics.ts';
 import type { Driver, Readiness, Replica } from './driver.ts';
+import type { Recipient } from './recipient.ts';
 import { createSession, type Observe, type Session, type Statement } from './session.ts';
 
 const DISK_FULL = '53100';
@@ -39,6 +40,18 @@ const preferReplica =
     }
   };
 
+/** Also logs each statement when it ends. */
+const logStatements =
+  (log: Log, startStatement: Observe): Observe =>
+  (load, sql) => {
+    const start = performance.now();
+    const end = startStatement(load, sql);
+    return (result) => {
+      end(result);
+      log.debug({ sql, ms: performance.now() - start }, 'SQL');
+    };
+  };
+
 /** Creates a Database from a driver. At log level debug, it logs the statements of its sessions. */
 export function createDatabase(driver: Driver, log: Log) {
   const { runner, maxHeavy, notifications, replica } = driver;
@@ -53,33 +66,32 @@ export function createDatabase(driver: Driver, log: Log) {
     return { writes: writes && performance.now() > readOnlyUntil };
   };
   const { registry, startStatement } = createDatabaseMetrics(ping, driver.poolUse, replica);
-  const observe: Observe = log.isLevelEnabled('debug')
-    ? (load, sql) => {
-        const start = performance.now();
-        const end = startStatement(load);
-        return (result) => {
-          end(result);
-          log.debug({ sql, ms: performance.now() - start }, 'SQL');
-        };
-      }
-    : startStatement;
+  const observe = log.isLevelEnabled('debug') ? logStatements(log, startStatement) : startStatement;
   const limit = pLimit(maxHeavy);
   const { query, write } = createSession(runner, { observe, limit, repeat: repeatAfterConflict });
-  const runTransaction = <Result>(work: (session: Session) => Promise<Result>): Promise<Result> =>
-    runner.transaction((inTransaction) => work(createSession(inTransaction, { observe, limit })));
   return {
     ...driver,
     ping,
     query,
-    write: <Row>(statement: Statement): Promise<Row[]> => write<Row>(statement).catch(noteFullDisk),
+    write: <Row>(statement: Statement, recipient?: Recipient): Promise<Row[]> =>
+      write<Row>(statement, recipient).catch(noteFullDisk),
     /**
      * Runs `work` in one transaction, and retries it after a conflict. `work` must use only the session that it
      * receives.
      */
-    transaction: <Result>(work: (session: Session) => Promise<Result>): Promise<Result> =>
-      runTransaction(work)
-        .catch((error: unknown) => repeatAfterConflict(error, () => runTransaction(work)))
-        .catch(noteFullDisk),
+    transaction: <Result>(
+      work: (session: Session) => Promise<Result>,
+      recipient?: Recipient,
+    ): Promise<Result> => {
+      const run = (): Promise<Result> =>
+        runner.transaction(
+          (inTransaction) => work(createSession(inTransaction, { observe, limit, recipient })),
+          recipient,
+        );
+      return run()
+        .catch((error: unknown) => repeatAfterConflict(error, run))
+        .catch(noteFullDisk);
+    },
     /**
      * Like `query`, but it may find older rows, such as those of a replica. Undefined if it would find the same rows.
      */

@@ -1,4 +1,5 @@
 import type { Notifications } from './notifications.ts';
+import type { Recipient } from './recipient.ts';
 import type { Runner } from './session.ts';
 
 /** The state of a database that responds. */
@@ -23,7 +24,10 @@ export interface PoolUse {
 /** Runs statements, individually or in a transaction. */
 export interface TransactionRunner extends Runner {
   /** Runs `work` between BEGIN and COMMIT; rejects unless PostgreSQL has committed. */
-  transaction<Result>(work: (runner: Runner) => Promise<Result>): Promise<Result>;
+  transaction<Result>(
+    work: (runner: Runner) => Promise<Result>,
+    recipient?: Recipient,
+  ): Promise<Result>;
 }
 
 /** What DATABASE_REPLICA_URL leads to: a replica, or a load balancer in front of several. */

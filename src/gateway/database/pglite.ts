@@ -8,7 +8,7 @@ import { createDatabase, type Database } from './database.ts';
 import type { Driver, Readiness } from './driver.ts';
 import { migrate, requireMigrated, type RunSql } from './migrations.ts';
 import { OWN_SESSION } from './session-settings.ts';
-import { onlyRow, type Runner } from './session.ts';
+import { onlyRow, type Runner, type RunOptions } from './session.ts';
 import { yieldBetweenStatements } from './yield-between-statements.ts';
 
 // PGlite has a single session, so a second heavy statement would only delay light statements.
@@ -50,9 +50,9 @@ export const migratePglite = (migrations: URL, pglite: PGlite, log: Log): Promis
   migrate(migrations, runSqlOn(pglite), log);
 
 const runnerOn = (session: Pick<PGlite, 'query'>, log: Log): Runner => ({
-  run: async <Row>(text: string, values: unknown[]) => {
+  run: async <Row>(text: string, values: unknown[], { recipient }: RunOptions) => {
     const send = () => session.query<Row>(text, values, { parsers: TYPE_PARSERS });
-    return (await watchStatement(log, text, send)).rows;
+    return (await watchStatement(log, recipient?.requestLog, text, send)).rows;
   },
 });
 

@@ -30,7 +30,7 @@ import {
   OutcomeUnknown,
 } from './database-errors.ts';
 import type { PoolUse, TransactionRunner } from './driver.ts';
-import { RecipientGone } from './recipient.ts';
+import { type Recipient, RecipientGone } from './recipient.ts';
 import { sessionSql } from './session-settings.ts';
 import type { Runner, RunOptions } from './session.ts';
 
@@ -131,7 +131,7 @@ export class PostgresServer implements TransactionRunner {
       const check = (): void => {
         if (recipient?.destroyed) client.connection.stream.destroy(new RecipientGone());
       };
-      const timer = recipient && setInterval(check, CHECK_MS);
+      const timer = recipient?.destroyed === undefined ? undefined : setInterval(check, CHECK_MS);
       try {
         if (recipient?.destroyed) throw new RecipientGone();
         return await this.#send<Row>(client, text, values, options);
@@ -139,22 +139,28 @@ export class PostgresServer implements TransactionRunner {
         clearInterval(timer);
       }
     };
-    return this.#pool.lend(writes, send).catch((error: unknown) => {
+    return this.#pool.lend(writes, send, recipient?.requestLog).catch((error: unknown) => {
       throw this.#toLossError(error, writes);
     });
   }
 
-  async transaction<Result>(work: (runner: Runner) => Promise<Result>): Promise<Result> {
+  async transaction<Result>(
+    work: (runner: Runner) => Promise<Result>,
+    recipient?: Recipient,
+  ): Promise<Result> {
+    const requestLog = recipient?.requestLog;
     // If the connection is lost before COMMIT, nothing is written.
     let writes = false;
     const commit = async (client: PoolClient): Promise<Result> => {
       try {
-        await watchStatement(this.#log, 'BEGIN', () => client.query('BEGIN'));
+        await watchStatement(this.#log, requestLog, 'BEGIN', () => client.query('BEGIN'));
         const result = await work({
           run: (text, values, options) => this.#send(client, text, values, options),
         });
         writes = true;
-        const { command } = await watchStatement(this.#log, 'COMMIT', () => client.query('COMMIT'));
+        const { command } = await watchStatement(this.#log, requestLog, 'COMMIT', () =>
+          client.query('COMMIT'),
+        );
         // If a statement failed, PostgreSQL responds to COMMIT with ROLLBACK, which pg does not report as an error.
         if (command !== 'COMMIT') throw new Error('The transaction was rolled back.');
         return result;
@@ -164,7 +170,7 @@ export class PostgresServer implements TransactionRunner {
         throw error;
       }
     };
-    return this.#pool.lend(true, commit).catch((error: unknown) => {
+    return this.#pool.lend(true, commit, requestLog).catch((error: unknown) => {
       throw this.#toLossError(error, writes);
     });
   }
@@ -245,10 +251,10 @@ export class PostgresServer implements TransactionRunner {
     client: PoolClient,
     text: string,
     values: unknown[],
-    { planning }: Pick<RunOptions, 'planning'>,
+    options: RunOptions,
   ): Promise<Row[]> {
     // A pooler may run the next statement on another connection.
-    const isPrepared = planning === 'once' && !this.#config.pgbouncer;
+    const isPrepared = options.planning === 'once' && !this.#config.pgbouncer;
     const name = isPrepared ? this.#connections.get(client)?.nameOf(text) : undefined;
     const query = { name, text, values: values.map(toParameter), types: TYPES };
     // With pg's own promise, rows are still in use when garbage is collected, and move to the heap's old generation:
@@ -263,10 +269,10 @@ export class PostgresServer implements TransactionRunner {
           for (const connection of this.#connections.values()) connection.forgetPlans();
           // PostgreSQL ends the transaction, if there is one; conflicts.ts repeats it.
           if (client.getTransactionStatus() !== 'I') return reject(error);
-          resolve(this.#send<Row>(client, text, values, { planning: 'each' }));
+          resolve(this.#send<Row>(client, text, values, { ...options, planning: 'each' }));
         });
       });
-    return watchStatement(this.#log, text, send);
+    return watchStatement(this.#log, options.recipient?.requestLog, text, send);
   }
 
   /** Whether no transaction is open on a connection, and few statements are prepared. */

@@ -1,9 +1,15 @@
 import { Unavailable } from '../contract/gateway-error.ts';
+import type { RequestLog } from '../telemetry/request-log.ts';
 
-/** The receiver of a statement's result, such as the response to a client. */
+/** The receiver of a statement's result, such as the client of a request. */
 export interface Recipient {
-  /** Whether the recipient needs no result, for example because it already has one or its client disconnected. */
-  readonly destroyed: boolean;
+  /**
+   * Whether the recipient needs no result, for example because it already has one or its client disconnected. Undefined
+   * if it needs the result in any case.
+   */
+  readonly destroyed?: boolean;
+  /** The log of its request, to which the statement's waits are added. */
+  readonly requestLog?: RequestLog | undefined;
 }
 
 /** Several recipients of one result: destroyed once all of them are. */
@@ -22,6 +28,11 @@ export class Recipients implements Recipient {
 
   get destroyed(): boolean {
     return this.#all.every(({ destroyed }) => destroyed);
+  }
+
+  /** A statement that several requests share counts for the first of them. */
+  get requestLog(): RequestLog | undefined {
+    return this.#all[0]?.requestLog;
   }
 }
 

@@ -20,7 +20,7 @@ export interface RunOptions {
   readonly planning: Planning;
   /** Whether the statement writes or locks rows. If so, it is repeated only if it has certainly written nothing. */
   readonly writes: boolean;
-  /** The recipient of the result. Once it is destroyed, the statement can be cancelled. */
+  /** The recipient of the result. Once it is destroyed, a read can be cancelled. */
   readonly recipient?: Recipient | undefined;
 }
 
@@ -46,6 +46,8 @@ interface SessionOptions {
   readonly limit: LimitFunction;
   /** Retries a statement after an error, or rejects with the error. */
   readonly repeat?: <Result>(error: unknown, run: () => Promise<Result>) => Promise<Result>;
+  /** The recipient of all results that have none of their own. */
+  readonly recipient?: Recipient | undefined;
 }
 
 /**
@@ -58,7 +60,10 @@ interface SessionOptions {
  *
  * On the embedded database, `send` calls PGlite (pglite.ts).
  */
-export function createSession(runner: Runner, { observe, limit, repeat }: SessionOptions) {
+export function createSession(
+  runner: Runner,
+  { observe, limit, repeat, recipient: always }: SessionOptions,
+) {
   const send = async <Row>(
     { text, values }: Statement,
     load: Load,
@@ -90,7 +95,7 @@ export function createSession(runner: Runner, { observe, limit, repeat }: Sessio
     statement: Statement,
     planning: Planning = 'once',
     load: Load = 'light',
-    recipient?: Recipient,
+    recipient = always,
   ): Promise<Row[]> => {
     if (WRITING.test(statement.text)) throw new Error('A statement that writes needs `write`.');
     const options = { planning, writes: false, recipient };
@@ -99,7 +104,7 @@ export function createSession(runner: Runner, { observe, limit, repeat }: Sessio
     const queuedAt = performance.now();
     // The callback does not return the rows, because p-limit 7 would keep its result in memory for longer.
     await limit(async () => {
-      addWait('queueMs', queuedAt);
+      addWait(recipient?.requestLog, 'queueMs', queuedAt);
       rows = await send<Row>(statement, load, options);
     });
     return rows;
@@ -108,8 +113,8 @@ export function createSession(runner: Runner, { observe, limit, repeat }: Sessio
    * Runs one statement that writes or locks rows.
    * @throws OutcomeUnknown if the connection is lost before PostgreSQL responds, outside a transaction
    */
-  const write = <Row>(statement: Statement): Promise<Row[]> =>
-    send<Row>(statement, 'light', { planning: 'once', writes: true });
+  const write = <Row>(statement: Statement, recipient = always): Promise<Row[]> =>
+    send<Row>(statement, 'light', { planning: 'once', writes: true, recipient });
   return { query, write };
 }
 

@@ -5,6 +5,7 @@ import { type Caller, callerKeyOf } from '../auth/caller.ts';
 import type { Config } from '../config/config.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
 import { RecipientGone } from '../database/recipient.ts';
+import { addWait } from '../telemetry/request-log.ts';
 import type { RequestContext } from './execution/call.ts';
 import { createFairQueue } from './fair-queue.ts';
 import { hashOf, type Manifest, withoutPrefix } from './manifest.ts';
@@ -147,7 +148,7 @@ export function createFindText(
  */
 export type InTurn = <Result>(
   text: string,
-  request: Pick<RequestContext, 'caller' | 'req' | 'recipient' | 'arrivedAt'>,
+  request: Pick<RequestContext, 'caller' | 'req' | 'requestLog' | 'recipient' | 'arrivedAt'>,
   accept: (known?: DocumentNode) => Result,
 ) => Promise<Result>;
 
@@ -162,7 +163,7 @@ export type InTurn = <Result>(
 export function createInTurn(documents: Documents): InTurn {
   // Promises that resolve when a slot ends, by caller and text.
   const slots = new Map<string, Promise<void>>();
-  return async (text, { caller, req, recipient, arrivedAt }, accept) => {
+  return async (text, { caller, req, requestLog, recipient, arrivedAt }, accept) => {
     const key = callerKeyOf(caller, req);
     const id = `${key} ${text}`;
     await slots.get(id);
@@ -171,6 +172,7 @@ export function createInTurn(documents: Documents): InTurn {
     const inSlot = documents.queueOf(text, caller)(
       key,
       () => {
+        addWait(requestLog, 'queueMs', arrivedAt);
         if (recipient.destroyed) throw new RecipientGone();
         return accept(documents.find(text, caller));
       },

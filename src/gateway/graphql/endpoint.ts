@@ -5,7 +5,7 @@ import type { ExecutionResult } from 'graphql';
 
 import { GatewayError } from '../contract/gateway-error.ts';
 import { toResponseError } from '../http/errors.ts';
-import { rejectOtherMethods } from '../http/request.ts';
+import { HttpClient, rejectOtherMethods } from '../http/request.ts';
 import type { Log } from '../telemetry/log.ts';
 import { toClientResult, toExecutionError } from './client-errors.ts';
 import { EVENT_HEADERS, EVENT_STREAM, writeEvent, writeEvents } from './event-stream.ts';
@@ -70,7 +70,8 @@ const createRespond =
     const { raw: res } = reply;
     const isSafe = request.method !== 'POST';
     const acceptsStream = acceptsEvents(request);
-    const asked = { req, res, requestLog, recipient: res, caller, params, isSafe, acceptsStream };
+    const recipient = new HttpClient(res, requestLog);
+    const asked = { req, res, requestLog, recipient, caller, params, isSafe, acceptsStream };
     const results = await executor(asked);
     return writeResults(results, request, reply, log);
   };
@@ -95,7 +96,7 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
       // A WebSocket's caller is authenticated by its first message.
       if (request.ws) return webSockets.makeRoom();
       if (!preferredTypeOf(request)) throw new GatewayError('NOT_ACCEPTABLE');
-      request.caller = await context.authenticate(request.headers);
+      request.caller = await context.authenticate(request);
     });
     parseJsonBodies(app, limits.maxBodyBytes);
     app.route({

@@ -2,7 +2,6 @@ import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises';
 
 import { Unavailable } from '../contract/gateway-error.ts';
-import { addWait } from '../telemetry/request-log.ts';
 
 interface FairQueueOptions {
   /** How many tasks may run at the same time. */
@@ -131,7 +130,6 @@ export function createFairQueue({
   return async (caller, work, since = performance.now()) => {
     if (running < concurrency) running += 1;
     else await waitForTurn(caller, since);
-    addWait('queueMs', since);
     const busyBefore = busyMs();
     try {
       return await work();

@@ -115,7 +115,7 @@ export function createStreams({ limits }: Config, metrics: StreamMetrics): Strea
   const { charge, all } = createBudget(limits);
   let hasEnded = false;
   return {
-    open: ({ caller, req, res }, cost) => {
+    open: ({ caller, req, res, requestLog }, cost) => {
       if (hasEnded) throw new Unavailable(SHUTDOWN);
       const { subject, expiresAt } = caller;
       const callerKey = callerKeyOf(caller, req);
@@ -134,6 +134,7 @@ export function createStreams({ limits }: Config, metrics: StreamMetrics): Strea
       const countEnd = metrics.beginStream();
       let isClosed = false;
       return {
+        requestLog,
         callerKey,
         end: abort,
         signal,

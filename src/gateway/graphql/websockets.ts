@@ -8,7 +8,7 @@ import { callerKeyOf } from '../auth/caller.ts';
 import { GatewayError, toError, Unauthenticated, Unavailable } from '../contract/gateway-error.ts';
 import { toGatewayError } from '../database/database-errors.ts';
 import type { Recipient } from '../database/recipient.ts';
-import { logCause, type RequestLog, runFor, watchRequest } from '../telemetry/request-log.ts';
+import { logCause, type RequestLog, watchRequest } from '../telemetry/request-log.ts';
 import { toClientResult, toExecutionError } from './client-errors.ts';
 import { findMost } from './fair-queue.ts';
 import { toDocumentParams } from './params.ts';
@@ -59,7 +59,7 @@ async function admit(
   const authorization = authorizationOf(connectionParams);
   if (authorization !== undefined) raw.headers.authorization = authorization;
   try {
-    const { subject, scopes } = await context.authenticate(raw.headers);
+    const { subject, scopes } = await context.authenticate(request);
     if (subject === undefined && scopes !== 'all' && scopes.size === 0) throw new Unauthenticated();
     extra.callerKey = callerKeyOf({ subject }, raw);
     return true;
@@ -87,6 +87,7 @@ async function run(
   context.extra.started += 1;
   const requestLog: RequestLog = { id: `${request.id}:${context.extra.started}` };
   const recipient: Recipient = {
+    requestLog,
     // True once the operation has ended, the client has sent `complete`, or the connection is closed: graphql-ws then
     // removes the id.
     get destroyed() {
@@ -99,19 +100,18 @@ async function run(
   operations.set(id, () =>
     end({ method: 'WebSocket', route: '/graphql', status: 200, level: 'info' }),
   );
-  const results = await runFor(requestLog, async () => {
-    try {
-      const caller = await options.context.authenticate(req.headers);
-      if (operations.size > limits.maxStreamsPerCaller) throw new GatewayError('TOO_MANY_STREAMS');
-      if (id.length > MAX_ID_LENGTH) {
-        throw new GatewayError('BAD_REQUEST', `The id is longer than ${MAX_ID_LENGTH} characters.`);
-      }
-      const params = toDocumentParams(payload, limits);
-      return await executor(Object.assign(exchange, { caller, params, acceptsStream: true }));
-    } catch (error) {
-      return { errors: [toExecutionError(toError(error))] };
+  let results: Results;
+  try {
+    const caller = await options.context.authenticate({ headers: req.headers, requestLog });
+    if (operations.size > limits.maxStreamsPerCaller) throw new GatewayError('TOO_MANY_STREAMS');
+    if (id.length > MAX_ID_LENGTH) {
+      throw new GatewayError('BAD_REQUEST', `The id is longer than ${MAX_ID_LENGTH} characters.`);
     }
-  });
+    const params = toDocumentParams(payload, limits);
+    results = await executor(Object.assign(exchange, { caller, params, acceptsStream: true }));
+  } catch (error) {
+    results = { errors: [toExecutionError(toError(error))] };
+  }
   const toBody = (result: ExecutionResult): ExecutionResult =>
     toClientResult(result, { isJson: false, log, requestLog }).body;
   if (!isStream(results)) return toBody(results);

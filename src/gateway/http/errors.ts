@@ -43,10 +43,11 @@ export function sendError(
   log: Log,
 ): FastifyReply {
   const error = toResponseError(thrown, request);
-  const requestLog = request.requestLog as typeof request.requestLog | undefined;
-  if (requestLog) addError(requestLog, error);
-  else logRejection(error, log, request.id);
-  logCause(log, requestLog ?? { id: request.id }, error);
+  // Fastify rejects some requests before the first hook. WebSockets have a line for each operation only.
+  const { id, requestLog = { id } } = request as Partial<FastifyRequest> & { id: string };
+  if (request.ws || !request.requestLog) logRejection(error, log, id);
+  addError(requestLog, error);
+  logCause(log, requestLog, error);
   return reply
     .code(error.status)
     .headers({ 'cache-control': 'no-store', ...error.headers })

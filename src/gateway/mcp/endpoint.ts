@@ -22,7 +22,7 @@ import { parseJsonBodies } from '../graphql/json-body.ts';
 import { isObject } from '../graphql/json-text.ts';
 import { JSON_TYPE, preferredType } from '../graphql/media-types.ts';
 import { type EndpointOptions, isStream } from '../graphql/yoga.ts';
-import { isFromAllowedOrigin, rejectOtherMethods } from '../http/request.ts';
+import { HttpClient, isFromAllowedOrigin, rejectOtherMethods } from '../http/request.ts';
 import { readArguments } from './arguments.ts';
 import { type Message, readMessage } from './message.ts';
 import { describeResource } from './protected-resource.ts';
@@ -72,7 +72,7 @@ function createCall(
         req,
         res,
         requestLog,
-        recipient: res,
+        recipient: new HttpClient(res, requestLog),
         caller,
         params: { variables },
         text,
@@ -217,7 +217,7 @@ export const createMcp =
         if (headers.origin !== undefined && !isFromAllowedOrigin(headers, config)) {
           throw new GatewayError('FORBIDDEN', 'The Origin is not in CORS_ORIGINS.');
         }
-        request.caller = await context.authenticate(headers);
+        request.caller = await context.authenticate(request);
         // With this response, clients begin to ask their user for a token.
         const { isAnonymous, scopes: own } = request.caller;
         if (isAnonymous && own !== 'all' && own.size === 0) throw new Unauthenticated();

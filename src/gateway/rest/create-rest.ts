@@ -11,6 +11,7 @@ import { GatewayError, InvalidInput } from '../contract/gateway-error.ts';
 import { parse } from '../contract/parse.ts';
 import { isClientGone, isUnchanged, JSON_CONTENT_TYPE } from '../http/request.ts';
 import type { RestOperation, RestResult, Store } from '../store.ts';
+import { bindSource } from '../tables/loaders.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { describeRoute } from './openapi.ts';
 import { lifecycleHeaders, pathOf, urlOf } from './rest-operation.ts';
@@ -99,7 +100,7 @@ export const createRest =
           next();
         },
         handler: async (request, reply) => {
-          const caller = await context.authenticate(request.headers);
+          const caller = await context.authenticate(request);
           requireScope(caller, 'read');
           metrics.countCalls([name], request.headers, {
             isAnonymous: caller.isAnonymous,
@@ -107,7 +108,7 @@ export const createRest =
           });
           if (Date.now() >= end) throw new GatewayError('GONE');
           const source = context.sourceFor?.(request.headers) ?? context.source;
-          const result = await operation.get(source, validate(operation, request));
+          const result = await operation.get(bindSource(source, request), validate(operation, request));
           return send(result, operation, request, reply);
         },
       });

@@ -27,8 +27,8 @@ export const createHealth =
       }
       return { status: 'ready', writes };
     });
-    app.get('/metrics', async ({ headers }, reply) => {
-      requireScope(await authenticate(headers), 'metrics');
+    app.get('/metrics', async (request, reply) => {
+      requireScope(await authenticate(request), 'metrics');
       void reply.type(prometheusContentType);
       return Registry.merge([...metrics.registries]).metrics();
     });

@@ -10,7 +10,7 @@ import { wantsPage } from '../graphql/media-types.ts';
 import { isFromAllowedOrigin } from '../http/request.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { runFor, watchRequest } from '../telemetry/request-log.ts';
+import { watchRequest } from '../telemetry/request-log.ts';
 import type { ShutdownState } from './shutdown.ts';
 
 // Browsers resolve localhost themselves (RFC 6761 §6.3), and an IP address needs no DNS.
@@ -109,6 +109,7 @@ export function beginRequests(
     // When node:http (20 to 26) ignores an Upgrade, it drops the rest of the chunk that contained the request. The data
     // that follows could be the body of a dropped request, and be mistaken for a request.
     if (shutdown.hasStarted || headers.upgrade !== undefined) res.shouldKeepAlive = false;
+    request.requestLog = { id };
     // Fastify creates this object each time.
     const route = request.routeOptions;
     void reply.headers({
@@ -120,11 +121,8 @@ export function beginRequests(
     });
     // On a WebSocket, each operation counts as a request.
     if (request.ws) requireWebSocket(request, config);
-    else {
-      request.requestLog = { id };
-      watch(request, res, route);
-    }
+    else watch(request, res, route);
     requireHost(headers, config);
-    return runFor(request.requestLog, done);
+    return done();
   });
 }

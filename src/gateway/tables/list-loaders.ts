@@ -4,9 +4,8 @@ import type { LimitFunction } from 'p-limit';
 import type { Database } from '../database/database.ts';
 import { type Recipient, shareInTick } from '../database/recipient.ts';
 import type { ListArguments, Listing, Parent } from './listing.ts';
-import { type DataSource, SHARED } from './loaders.ts';
+import { bindSource, type DataSource, perSource, SHARED } from './loaders.ts';
 import { createReader, type Page } from './pages.ts';
-import { perObject } from './per-object.ts';
 import type { Table } from './table.ts';
 import type { Window } from './window.ts';
 
@@ -16,15 +15,6 @@ export interface ListRequest {
   readonly limit: LimitFunction;
   readonly recipient: Recipient;
 }
-
-/** Returns a source whose statements are executed for a recipient. */
-const sourceFor = (source: DataSource, recipient: Recipient): DataSource => ({
-  ...source,
-  db: {
-    ...source.db,
-    query: (statement, planning, load) => source.db.query(statement, planning, load, recipient),
-  },
-});
 
 /**
  * Loads a list or count of the rows that belong to a parent. A shared statement counts towards the limits of all its
@@ -47,7 +37,7 @@ function byParent<Args, Value>(
   name: string,
   read: (db: Database, ids: readonly bigint[], args: Args) => Promise<Map<bigint, Value>>,
 ): ListLoader<Args, Value> {
-  const sharedOf = perObject((_loaders: DataSource) => shareInTick<Batch<Value>>());
+  const sharedOf = perSource(() => shareInTick<Batch<Value>>());
   const createBatch = (source: DataSource, args: Args): Batch<Value> => {
     const limits = new Set<LimitFunction>();
     const loader = new DataLoader<bigint, Value>(async (ids) => {
@@ -63,7 +53,7 @@ function byParent<Args, Value>(
   };
   return (source, { parent, args }, { limit, recipient }) => {
     const batch = sharedOf(source)(JSON.stringify([args]), recipient, (recipients) =>
-      createBatch(sourceFor(source, recipients), args),
+      createBatch(bindSource(source, recipients), args),
     );
     batch.limits.add(limit);
     return batch.loader.load(parent);

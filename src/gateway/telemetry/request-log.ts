@@ -1,5 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-
 import { trace } from '@opentelemetry/api';
 import { LRUCache } from 'lru-cache';
 
@@ -20,7 +18,7 @@ export interface RequestLog {
   /** Whether AUTH=jwt is set and the caller sent no token. */
   isAnonymous?: boolean;
   /** A digest of the token's `sub`, so that the log contains no personal data. */
-  subject?: string;
+  subject?: string | undefined;
   /** What the request has waited for, in milliseconds. Waits that overlap are added up. */
   waits?: Partial<Record<Wait, number>>;
   /** The number of statements that the request has sent. One that several requests share counts for the first. */
@@ -46,22 +44,9 @@ export interface RequestEnd {
   readonly level: 'info' | 'debug';
 }
 
-const requests = new AsyncLocalStorage<RequestLog | undefined>();
-
-/** Runs `work` as part of a request, or of no request: what `work` waits for then counts for that request. */
-export const runFor = <Result>(requestLog: RequestLog | undefined, work: () => Result): Result =>
-  requests.run(requestLog, work);
-
-/** Adds the digest of a token's subject to the current request. */
-export function nameSubject(digest: string): void {
-  const requestLog = requests.getStore();
-  if (requestLog) requestLog.subject = digest;
-}
-
-/** Adds the time since `start`, of performance.now(), to what the current request has waited for, and returns it. */
-export function addWait(wait: Wait, start: number): number {
+/** Adds the time since `start`, of performance.now(), to what a request has waited for, and returns it. */
+export function addWait(requestLog: RequestLog | undefined, wait: Wait, start: number): number {
   const ms = performance.now() - start;
-  const requestLog = requests.getStore();
   if (requestLog) {
     const waits = (requestLog.waits ??= {});
     waits[wait] = (waits[wait] ?? 0) + ms;
@@ -75,21 +60,21 @@ const toSource = ({ id, operationName }: RequestLog) => ({ requestId: id, operat
 // A statement that takes longer is logged.
 const SLOW_MS = 1000;
 
-/** Sends a statement and waits for its result. Logs a slow statement, and adds the SQL to an error, which is logged with it. */
+/** Sends a statement for a request, if any, and waits for its result. Logs a slow statement, and adds the SQL to an error, which is logged with it. */
 export async function watchStatement<Result>(
   log: Log,
+  requestLog: RequestLog | undefined,
   sql: string,
   send: () => Promise<Result>,
 ): Promise<Result> {
   const start = performance.now();
-  const requestLog = requests.getStore();
   if (requestLog) requestLog.statements = (requestLog.statements ?? 0) + 1;
   try {
     return await send();
   } catch (error) {
     throw error instanceof Error ? Object.assign(error, { sql }) : error;
   } finally {
-    const ms = addWait('sqlMs', start);
+    const ms = addWait(requestLog, 'sqlMs', start);
     if (ms > SLOW_MS) {
       log.warn({ ...(requestLog && toSource(requestLog)), sql, ms }, 'A statement was slow.');
     }

@@ -1,13 +1,10 @@
-import DataLoader from 'dataloader';
-
 import {
   argumentsOf,
+  createLoad,
   isRolledBack,
   type DataSource,
   MAX_SHARED,
   parseArguments,
-  perObject,
-  SHARED,
   writeOnce,
 } from '../../gateway/index.ts';
 import { NewOrder, type OrderAndPet, orders } from './orders.ts';
@@ -19,12 +16,13 @@ import { type PlacedOrder, takeFreeUnits, takeUnits } from './take-units.ts';
 const REST_MS = 10_000;
 
 /**
- * Places orders without an idempotency key. The orders of a tick are placed in batches: one statement places the first
+ * Places an order without an idempotency key. The orders of a tick are placed in batches: one statement places the first
  * order for each pet in a batch. An order whose result is undefined has to be placed on its own.
  */
-const sharedOrders = perObject(({ db, observeBatch }: DataSource) => {
+const placeShared = createLoad<NewOrder, PlacedOrder | undefined>(() => {
   let restsUntil = 0;
-  const placeShared = async (
+  const place = async (
+    { db, observeBatch }: DataSource,
     lines: readonly NewOrder[],
   ): Promise<ReadonlyMap<NewOrder, PlacedOrder | Error>> => {
     if (lines.length === 1 || performance.now() < restsUntil) return new Map();
@@ -38,16 +36,13 @@ const sharedOrders = perObject(({ db, observeBatch }: DataSource) => {
       return new Map();
     }
   };
-  return new DataLoader<NewOrder, PlacedOrder | undefined>(
-    async (lines) => {
-      // Reversed, because a later entry of a Map replaces an earlier one.
-      const firstOf = new Map(lines.toReversed().map((line) => [line.petId, line]));
-      const results = await placeShared([...firstOf.values()]);
-      return lines.map((line) => results.get(line));
-    },
-    { ...SHARED, maxBatchSize: MAX_SHARED },
-  );
-});
+  return async (source, lines) => {
+    // Reversed, because a later entry of a Map replaces an earlier one.
+    const firstOf = new Map(lines.toReversed().map((line) => [line.petId, line]));
+    const results = await place(source, [...firstOf.values()]);
+    return lines.map((line) => results.get(line));
+  };
+}, MAX_SHARED);
 
 const Arguments = argumentsOf({ input: NewOrder });
 
@@ -63,7 +58,7 @@ export async function placeOrder(
   const { input: line, idempotencyKey: key } = parseArguments(Arguments, args);
   if (key == null) {
     rejectPastDates(line, 'input');
-    const shared = await sharedOrders(source).load(line);
+    const shared = await placeShared(source, line);
     const { order, pet } = shared ?? (await takeUnits(source.db, line));
     return { ...order, pet };
   }

@@ -79,6 +79,18 @@ describe('a POST', () => {
     );
   });
 
+  it.each([
+    ['a row', '{ pet(id: "1") { name } }'],
+    ['a list', '{ pets(first: 1) { nodes { orders(first: 1) { totalCount } } } }'],
+    ['the change log', '{ changes(first: 1) { nodes { cursor } } }'],
+    ['a statement that writes', 'mutation { deletePet(id: "99") { __typename } }'],
+    ['a transaction', 'mutation { deletePet(id: "99", idempotencyKey: "w") { __typename } }'],
+  ])('is logged with the time that it has waited for %s', async (_what, query) => {
+    const line = await lineOf(await post(program, { query }));
+    expect(line['sqlMs']).toBeGreaterThan(0);
+    expect(line['poolMs']).toBeGreaterThan(0);
+  });
+
   it('is logged with the name and type of its operation even if the operation is invalid', async () => {
     const line = await lineOf(await post(program, { query: 'query Wrong { nothing }' }));
     expect(line).toMatchObject({
@@ -151,6 +163,12 @@ describe('a POST', () => {
         stack: expect.stringContaining('at '),
       },
     });
+  });
+});
+
+describe('a REST request', () => {
+  it('is logged with the time that it has waited for PostgreSQL', async () => {
+    expect((await lineOf(await fetch(`${program.url}/pets/1`)))['sqlMs']).toBeGreaterThan(0);
   });
 });
 

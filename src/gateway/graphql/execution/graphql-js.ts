@@ -20,6 +20,7 @@ import type { Plugin } from 'graphql-yoga';
 import type { Config } from '../../config/config.ts';
 import type { CallContext, Origin } from '../../context.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
+import { bindSource } from '../../tables/loaders.ts';
 import { perObject } from '../../tables/per-object.ts';
 import type { Variables } from '../analysis/field-cost.ts';
 import { createSelectionsIn, type Operation } from '../analysis/operation.ts';
@@ -182,7 +183,7 @@ export class ExecutionContext implements CallContext {
   readonly origin: Origin;
 
   constructor({ source, changes, recipient }: Omit<CallContext, 'limit'>, origin: Origin) {
-    this.source = source;
+    this.source = bindSource(source, { requestLog: recipient.requestLog });
     this.changes = changes;
     this.recipient = recipient;
     this.origin = origin;

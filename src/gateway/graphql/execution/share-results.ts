@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache';
 import type { Change } from '../../changes/change-log.ts';
 import { Recipients } from '../../database/recipient.ts';
 import { perObject } from '../../tables/per-object.ts';
+import { addWait } from '../../telemetry/request-log.ts';
 import { createFairQueue } from '../fair-queue.ts';
 import type { Stream } from '../streams.ts';
 import type { Call } from './call.ts';
@@ -57,9 +58,11 @@ export function shareResults(
     const streams = new Recipients();
     streams.add(stream);
     const enqueue = call.estimate.cost > MAX_CHEAP ? costly : cheap;
-    const result = enqueue(stream.callerKey, () =>
-      streams.destroyed ? {} : execute({ ...call, recipient: streams }, root),
-    );
+    const queuedAt = performance.now();
+    const result = enqueue(stream.callerKey, () => {
+      addWait(stream.requestLog, 'queueMs', queuedAt);
+      return streams.destroyed ? {} : execute({ ...call, recipient: streams }, root);
+    });
     const own = { result, streams };
     pending.set(key, own);
     const end = (): void => {
