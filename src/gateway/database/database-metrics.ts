@@ -1,6 +1,8 @@
 import { Gauge, Histogram, Registry } from 'prom-client';
 
+import { countLater } from '../telemetry/count-later.ts';
 import type { PoolUse, Readiness, Replica } from './driver.ts';
+import type { Load } from './session.ts';
 
 // Most statements take less than a millisecond; STATEMENT_TIMEOUT_MS is ten seconds by default.
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -24,17 +26,8 @@ function watchPool(poolUse: () => PoolUse, registers: Registry[]): void {
   }
 }
 
-/**
- * Creates the metrics of one database. Each scrape calls `ping` to find out whether the database responds. The embedded
- * database has no `poolUse`, and most databases have no replica.
- */
-export function createDatabaseMetrics(
-  ping: () => Promise<Readiness>,
-  poolUse?: () => PoolUse,
-  replica?: Pick<Replica, 'isLost'>,
-) {
-  const registry = new Registry();
-  const registers = [registry];
+/** Returns the function to call when a statement starts, which returns the function to call when it ends. */
+function measureStatements(registers: Registry[]) {
   const durations = new Histogram({
     name: 'database_statement_duration_seconds',
     help:
@@ -47,6 +40,26 @@ export function createDatabaseMetrics(
   for (const load of ['light', 'heavy']) {
     for (const result of ['success', 'error']) durations.zero({ load, result });
   }
+  return (load: Load) => {
+    const start = performance.now();
+    return (result: 'success' | 'error'): void => {
+      const seconds = (performance.now() - start) / 1000;
+      countLater(() => durations.observe({ load, result }, seconds));
+    };
+  };
+}
+
+/**
+ * Creates the metrics of one database. Each scrape calls `ping` to find out whether the database responds. The embedded
+ * database has no `poolUse`, and most databases have no replica.
+ */
+export function createDatabaseMetrics(
+  ping: () => Promise<Readiness>,
+  poolUse?: () => PoolUse,
+  replica?: Pick<Replica, 'isLost'>,
+) {
+  const registry = new Registry();
+  const registers = [registry];
   if (poolUse) watchPool(poolUse, registers);
   const addGauge = (name: string, help: string, isTrue: () => boolean | Promise<boolean>): void => {
     void new Gauge({
@@ -79,10 +92,6 @@ export function createDatabaseMetrics(
   }
   return {
     registry,
-    /** Measures the duration of a statement. Returns the function to call when the statement ends. */
-    startStatement: (load: 'light' | 'heavy') => {
-      const end = durations.startTimer({ load });
-      return (result: 'success' | 'error'): void => void end({ result });
-    },
+    startStatement: measureStatements(registers),
   };
 }

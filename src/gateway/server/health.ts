@@ -4,6 +4,7 @@ import { prometheusContentType, Registry } from 'prom-client';
 import { requireScope } from '../auth/caller.ts';
 import type { Context } from '../context.ts';
 import { Unavailable } from '../contract/gateway-error.ts';
+import { countAll } from '../telemetry/count-later.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { ShutdownState } from './shutdown.ts';
 
@@ -30,6 +31,7 @@ export const createHealth =
     app.get('/metrics', async (request, reply) => {
       requireScope(await authenticate(request), 'metrics');
       void reply.type(prometheusContentType);
+      countAll();
       return Registry.merge([...metrics.registries]).metrics();
     });
     done();

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 import { ERRORS } from '../contract/error-codes.ts';
+import { countLater } from './count-later.ts';
 import type { RequestEnd, RequestLog } from './request-log.ts';
 
 // The bounds of the buckets, in seconds.
@@ -97,16 +98,17 @@ function createCountCalls(registers: Registry[]) {
     operations: Iterable<string>,
     headers: IncomingHttpHeaders,
     { isAnonymous, isDeprecated, cost }: CallFacts,
-  ): void => {
-    const caller = isAnonymous ? ANONYMOUS : labelOf(callerNameOf(headers), isDeprecated);
-    const called = operationsOf.get(caller) ?? new Set();
-    operationsOf.set(caller, called);
-    for (const operation of operations) {
-      called.add(operation);
-      calls.inc({ operation, caller });
-    }
-    if (cost !== undefined) costs.inc({ caller }, cost);
-  };
+  ): void =>
+    countLater(() => {
+      const caller = isAnonymous ? ANONYMOUS : labelOf(callerNameOf(headers), isDeprecated);
+      const called = operationsOf.get(caller) ?? new Set();
+      operationsOf.set(caller, called);
+      for (const operation of operations) {
+        called.add(operation);
+        calls.inc({ operation, caller });
+      }
+      if (cost !== undefined) costs.inc({ caller }, cost);
+    });
 }
 
 const SERVER_ERRORS = Object.entries(ERRORS).flatMap(([code, { status }]) =>
@@ -209,18 +211,21 @@ export function createRequestMetrics(registers: Registry[]) {
     countCalls: createCountCalls(registers),
     trustName,
     /** Records the number of keys in a loader's batch. */
-    observeBatch: (loader: string, size: number): void => batches.observe({ loader }, size),
+    observeBatch: (loader: string, size: number): void =>
+      countLater(() => batches.observe({ loader }, size)),
     /** Counts a request when it starts; the returned function records its duration, errors and operation. */
     beginRequest: () => {
       active.inc();
       return ({ method = '', route, status, ms }: RequestEnd, requestLog: RequestLog): void => {
         active.dec();
-        addErrors(route, requestLog.codes);
-        // The client determines how long a stream lasts.
-        if (requestLog.isStream) return;
-        const labels = { method: METHODS.has(method) ? method : 'other', route, status };
-        requests.observe(labels, ms / 1000);
-        observeOperation(requestLog, ms / 1000);
+        countLater(() => {
+          addErrors(route, requestLog.codes);
+          // The client determines how long a stream lasts.
+          if (requestLog.isStream) return;
+          const labels = { method: METHODS.has(method) ? method : 'other', route, status };
+          requests.observe(labels, ms / 1000);
+          observeOperation(requestLog, ms / 1000);
+        });
       };
     },
   };
