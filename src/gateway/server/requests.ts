@@ -88,7 +88,7 @@ export function beginRequests(
   const watch = (request: FastifyRequest, res: ServerResponse, route: Route): void => {
     const { raw: req, is404, requestLog } = request;
     const end = watchRequest({ log, metrics }, requestLog);
-    res.once('close', () =>
+    res.on('close', () =>
       end({
         method: req.method,
         // The path itself would let callers create any number of label values.

@@ -39,8 +39,6 @@ export interface RequestEnd {
   /** The path template of the route, because the path and the query may contain values. */
   readonly route: string;
   readonly status: number | 'aborted';
-  /** The time in milliseconds from receiving the headers, or the message on a WebSocket, to the end of the response. */
-  readonly ms: number;
   readonly level: 'info' | 'debug';
 }
 
@@ -127,8 +125,8 @@ export function logCause(
 const toMicroseconds = (ms: number): number => Math.round(ms * 1000) / 1000;
 
 /** Logs a request that has ended. The line contains no values from the operation, the URL or the database. */
-function writeRequestLog(log: Log, requestLog: RequestLog, end: RequestEnd): void {
-  const { level, method, route, status, ms } = end;
+function writeRequestLog(log: Log, requestLog: RequestLog, end: RequestEnd, ms: number): void {
+  const { level, method, route, status } = end;
   if (!log.isLevelEnabled(level)) return;
   const { id, operationName, operationType, subject, cost, codes, reason, waits } = requestLog;
   const line = {
@@ -168,20 +166,22 @@ function warnOfStatements(log: Log, requestLog: RequestLog): void {
 
 /** Counts requests, and measures how they end (request-metrics.ts). */
 interface RequestMetrics {
-  beginRequest(): (end: RequestEnd, requestLog: RequestLog) => void;
+  beginRequest(): void;
+  endRequest(requestLog: RequestLog, end: RequestEnd, ms: number): void;
 }
 
 /** Counts a request when it starts; returns the function that counts and logs its end. */
 export function watchRequest(
   { log, metrics }: { readonly log: Log; readonly metrics: RequestMetrics },
   requestLog: RequestLog,
-): (end: Omit<RequestEnd, 'ms'>) => void {
+): (end: RequestEnd) => void {
   const start = performance.now();
-  const observeEnd = metrics.beginRequest();
-  return (ended) => {
-    const end = { ...ended, ms: performance.now() - start };
-    observeEnd(end, requestLog);
-    writeRequestLog(log, requestLog, end);
+  metrics.beginRequest();
+  return (end) => {
+    // From receiving the headers, or the message on a WebSocket, to the end of the response.
+    const ms = performance.now() - start;
+    metrics.endRequest(requestLog, end, ms);
+    writeRequestLog(log, requestLog, end, ms);
     warnOfStatements(log, requestLog);
   };
 }

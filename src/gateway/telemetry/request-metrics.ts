@@ -213,20 +213,22 @@ export function createRequestMetrics(registers: Registry[]) {
     /** Records the number of keys in a loader's batch. */
     observeBatch: (loader: string, size: number): void =>
       countLater(() => batches.observe({ loader }, size)),
-    /** Counts a request when it starts; the returned function records its duration, errors and operation. */
-    beginRequest: () => {
-      active.inc();
-      return ({ method = '', route, status, ms }: RequestEnd, requestLog: RequestLog): void => {
-        active.dec();
-        countLater(() => {
-          addErrors(route, requestLog.codes);
-          // The client determines how long a stream lasts.
-          if (requestLog.isStream) return;
-          const labels = { method: METHODS.has(method) ? method : 'other', route, status };
-          requests.observe(labels, ms / 1000);
-          observeOperation(requestLog, ms / 1000);
-        });
-      };
+    beginRequest: (): void => active.inc(),
+    /** Records a request's duration, errors and operation. */
+    endRequest: (
+      requestLog: RequestLog,
+      { method = '', route, status }: RequestEnd,
+      ms: number,
+    ): void => {
+      active.dec();
+      countLater(() => {
+        addErrors(route, requestLog.codes);
+        // The client determines how long a stream lasts.
+        if (requestLog.isStream) return;
+        const labels = { method: METHODS.has(method) ? method : 'other', route, status };
+        requests.observe(labels, ms / 1000);
+        observeOperation(requestLog, ms / 1000);
+      });
     },
   };
 }
