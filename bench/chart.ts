@@ -1,4 +1,4 @@
-import { BEFORE, type Contender, FLOOR } from './contenders.ts';
+import { BEFORE, type Contender, FLOOR, LOGGED } from './contenders.ts';
 import { type Sample, totalCpu } from './measure.ts';
 import { medians, type Results } from './rounds.ts';
 import type { Workload } from './workloads.ts';
@@ -26,7 +26,8 @@ interface Group {
 
 const cpuOf = (samples: readonly Sample[]): number => totalCpu(medians(samples));
 
-const isDrawn = (contender: Contender): boolean => contender !== FLOOR && contender.name !== BEFORE;
+const isDrawn = (contender: Contender): boolean =>
+  contender !== FLOOR && contender !== LOGGED && contender.name !== BEFORE;
 
 /** Returns, for each workload, the CPU time of each contender in the chart as a multiple of the floor's. */
 function groupsOf(results: Results, workloads: readonly Workload[]): Group[] {

@@ -9,6 +9,7 @@ import { freePort } from '../test/support/postgres.ts';
 import {
   type Dialect,
   gatewayDialect,
+  loggedDialect,
   plainDialect,
   postgraphileDialect,
   prismaDialect,
@@ -20,6 +21,8 @@ export interface Contender {
   readonly dialect: Dialect;
   /** The arguments with which Node.js starts it. */
   readonly program: readonly string[];
+  /** Its log level; `warn` by default. */
+  readonly logLevel?: string;
   /** The lowest major version of Node.js that it supports. */
   readonly leastNode?: number;
 }
@@ -40,6 +43,13 @@ export const GATEWAY: Contender = {
   dialect: gatewayDialect,
   // The same command as `npm start`.
   program: npm.scripts.start.split(' ').slice(1),
+};
+/** The gateway with the default log level, so that it logs each request; measured with small requests. */
+export const LOGGED: Contender = {
+  ...GATEWAY,
+  name: 'logged',
+  dialect: loggedDialect,
+  logLevel: 'info',
 };
 /** Returns the contender for another version of the gateway, which is built in the `dist/` of a clone. */
 export const versionIn = (folder: string): Contender => ({
@@ -71,7 +81,7 @@ const PEERS: readonly Contender[] = [
     program: ['--import', 'tsx', 'bench/peers/prisma/server.mjs'],
   },
 ];
-export const CONTENDERS: readonly Contender[] = [FLOOR, GATEWAY, ...PEERS];
+export const CONTENDERS: readonly Contender[] = [FLOOR, GATEWAY, LOGGED, ...PEERS];
 
 const versionOf = (node: string): string => execFileSync(node, ['--version']).toString().trim();
 
@@ -97,7 +107,7 @@ async function isUp(url: string): Promise<boolean> {
 
 /** Starts a contender in its own process, and waits until it responds. */
 export async function start(
-  { name, program }: Contender,
+  { name, program, logLevel = 'warn' }: Contender,
   node: string,
   databaseUrl: string,
 ): Promise<Running> {
@@ -108,7 +118,7 @@ export async function start(
       NODE_ENV: 'production',
       PORT: String(port),
       DATABASE_URL: databaseUrl,
-      LOG_LEVEL: 'warn',
+      LOG_LEVEL: logLevel,
       STOP_DELAY_MS: '0',
     },
   });

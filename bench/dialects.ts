@@ -54,6 +54,13 @@ export const gatewayDialect: Dialect = {
   cursor: (id) => Buffer.from(JSON.stringify(['ID', String(id)])).toString('base64url'),
 };
 
+/** The smallest requests, which show what logging them costs. */
+export const loggedDialect: Dialect = {
+  ...gatewayDialect,
+  documents: { Typename: documents.Typename, OnePet: documents.OnePet },
+  rest: false,
+};
+
 /** The gateway's documents, with ids as cursors. */
 export const plainDialect: Dialect = { documents, rest: true, cursor: String };
 
