@@ -108,7 +108,10 @@ export const createRest =
           });
           if (Date.now() >= end) throw new GatewayError('GONE');
           const source = context.sourceFor?.(request.headers) ?? context.source;
-          const result = await operation.get(bindSource(source, request), validate(operation, request));
+          const result = await operation.get(
+            bindSource(source, request),
+            validate(operation, request),
+          );
           return send(result, operation, request, reply);
         },
       });
