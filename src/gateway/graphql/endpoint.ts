@@ -5,7 +5,7 @@ import type { ExecutionResult } from 'graphql';
 
 import { GatewayError } from '../contract/gateway-error.ts';
 import { toResponseError } from '../http/errors.ts';
-import { HttpClient, rejectOtherMethods } from '../http/request.ts';
+import { rejectOtherMethods } from '../http/request.ts';
 import type { Log } from '../telemetry/log.ts';
 import { toClientResult, toExecutionError } from './client-errors.ts';
 import { EVENT_HEADERS, EVENT_STREAM, writeEvent, writeEvents } from './event-stream.ts';
@@ -70,8 +70,7 @@ const createRespond =
     const { raw: res } = reply;
     const isSafe = request.method !== 'POST';
     const acceptsStream = acceptsEvents(request);
-    const recipient = new HttpClient(res, requestLog);
-    const asked = { req, res, requestLog, recipient, caller, params, isSafe, acceptsStream };
+    const asked = { req, res, requestLog, caller, params, isSafe, acceptsStream };
     const results = await executor(asked);
     return writeResults(results, request, reply, log);
   };

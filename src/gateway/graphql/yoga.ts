@@ -12,7 +12,12 @@ import { readDocuments } from './analysis/validation.ts';
 import { toExecutionError } from './client-errors.ts';
 import { createDocuments, createFindText, createInTurn } from './documents.ts';
 import { admitPlugins } from './execution/admit-plugins.ts';
-import type { Call, OperationRequest, RequestContext } from './execution/call.ts';
+import {
+  type Call,
+  HttpClient,
+  type OperationRequest,
+  type RequestContext,
+} from './execution/call.ts';
 import { chooseSource } from './execution/choose-source.ts';
 import { compileQueries } from './execution/compile-queries.ts';
 import { executeByGraphqlJs } from './execution/graphql-js.ts';
@@ -92,7 +97,7 @@ const toContext = (
   req: request.req,
   res: request.res,
   requestLog: request.requestLog,
-  recipient: request.recipient,
+  recipient: request.recipient ?? new HttpClient(request),
   caller: request.caller,
   params: request.params,
   isSafe: request.isSafe,

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import fresh from 'fresh';
@@ -22,21 +22,6 @@ declare module 'fastify' {
 
 /** The Content-Type of JSON. */
 export const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
-
-/** The client of a request over HTTP, which receives its results (database/recipient.ts). */
-export class HttpClient {
-  readonly requestLog: RequestLog;
-  readonly #res: ServerResponse;
-
-  constructor(res: ServerResponse, requestLog: RequestLog) {
-    this.#res = res;
-    this.requestLog = requestLog;
-  }
-
-  get destroyed(): boolean {
-    return this.#res.destroyed;
-  }
-}
 
 /** Whether this is the error of a stream, from Fastify or @fastify/compress, whose client has left. */
 export const isClientGone = (error: unknown): boolean =>

@@ -22,7 +22,7 @@ import { parseJsonBodies } from '../graphql/json-body.ts';
 import { isObject } from '../graphql/json-text.ts';
 import { JSON_TYPE, preferredType } from '../graphql/media-types.ts';
 import { type EndpointOptions, isStream } from '../graphql/yoga.ts';
-import { HttpClient, isFromAllowedOrigin, rejectOtherMethods } from '../http/request.ts';
+import { isFromAllowedOrigin, rejectOtherMethods } from '../http/request.ts';
 import { readArguments } from './arguments.ts';
 import { type Message, readMessage } from './message.ts';
 import { describeResource } from './protected-resource.ts';
@@ -72,7 +72,6 @@ function createCall(
         req,
         res,
         requestLog,
-        recipient: new HttpClient(res, requestLog),
         caller,
         params: { variables },
         text,

@@ -17,8 +17,8 @@ export interface OperationRequest {
   /** Undefined on a WebSocket, whose operations share the headers of its handshake. */
   readonly res: ServerResponse | undefined;
   readonly requestLog: RequestLog;
-  /** Receives the operation's result: the response, or the client of a WebSocket. */
-  readonly recipient: Recipient;
+  /** Receives the operation's result, unless the response does. */
+  readonly recipient?: Recipient | undefined;
   readonly caller: Caller;
   readonly params: DocumentParams;
   /** The text of one of the operator's documents. It runs in place of the one in `params`, whatever DOCUMENTS says. */
@@ -34,6 +34,7 @@ export interface OperationRequest {
 /** The context that plugins get. It has no operation before accept.ts has found one. */
 export interface RequestContext extends OperationRequest, Pick<Context, 'changes'> {
   readonly schema: GraphQLSchema;
+  readonly recipient: Recipient;
   /** What loaders read; choose-source.ts may replace it. */
   source: DataSource;
   /** The performance.now() at which the request had been read and its token verified. */
@@ -51,6 +52,21 @@ export interface Call extends RequestContext {
   readonly operation: Operation;
   readonly variables: Variables;
   readonly estimate: Estimate;
+}
+
+/** The client of a request over HTTP, which receives its results. */
+export class HttpClient implements Recipient {
+  readonly requestLog: RequestLog;
+  readonly #res: ServerResponse | undefined;
+
+  constructor({ res, requestLog }: OperationRequest) {
+    this.#res = res;
+    this.requestLog = requestLog;
+  }
+
+  get destroyed(): boolean {
+    return this.#res?.destroyed === true;
+  }
 }
 
 /** Converts the result of an execution, synchronously if it is not a promise. */
