@@ -75,6 +75,21 @@ function flush(): void {
   }
 }
 
+/** The start of the current second, in milliseconds, and its text, such as "2026-11-21T19:32:59.". */
+let second = 0;
+let secondText = '';
+
+/** Returns the time of a line, like pino's isoTime, which takes 5 µs of CPU time more. */
+function timestamp(): string {
+  const now = Date.now();
+  const ms = now % 1000;
+  if (now - ms !== second) {
+    second = now - ms;
+    secondText = new Date(second).toISOString().slice(0, -4);
+  }
+  return `,"time":"${secondText}${String(ms).padStart(3, '0')}Z"`;
+}
+
 const toSentence = prettyFactory({ translateTime: 'HH:MM:ss', singleLine: true });
 // pino begins each line with its level. Its hook for this would take 3 µs of CPU time a line.
 const URGENT = /^\{"level":[456]/;
@@ -96,7 +111,7 @@ export function createLog(level: string, isProduction = false): Log {
   const log =
     isTerminal && !isProduction
       ? pino(options, toStream(toSentence))
-      : pino({ ...options, timestamp: pino.stdTimeFunctions.isoTime }, toStream(String));
+      : pino({ ...options, timestamp }, toStream(String));
   output.removeAllListeners('drain').on('drain', () => {
     if (lost === 0) return;
     const count = lost;
