@@ -95,7 +95,6 @@ const NEVER_STORED = [
   ['GET', '/store/orders?limit=none'],
   ['GET', '/pets/999'],
   ['GET', ASK],
-  ['POST', '/graphql'],
   ['GET', '/no/such/path'],
   ['DELETE', '/health'],
 ] as const;

@@ -112,13 +112,11 @@ export function beginRequests(
     request.requestLog = { id };
     // Fastify creates this object each time.
     const route = request.routeOptions;
-    void reply.headers({
-      'x-request-id': id,
-      // Unless the route says otherwise: a cache may store even an error (RFC 9111 §4.2.2).
-      'cache-control': 'no-store',
-      // Browsers must not guess another Content-Type.
-      'x-content-type-options': 'nosniff',
-    });
+    void reply.header('x-request-id', id);
+    // Browsers must not guess another Content-Type.
+    void reply.header('x-content-type-options', 'nosniff');
+    // Unless the route says otherwise: a cache may store even an error, but only of a GET or HEAD (RFC 9110 §9.3.3).
+    if (req.method !== 'POST') void reply.header('cache-control', 'no-store');
     // On a WebSocket, each operation counts as a request.
     if (request.ws) requireWebSocket(request, config);
     else watch(request, res, route);
