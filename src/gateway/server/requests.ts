@@ -95,7 +95,7 @@ export function beginRequests(
         route: is404 ? 'other' : (route.config.route ?? route.url ?? ''),
         // Node.js counts data as written even if a destroyed socket dropped it.
         status: res.writableFinished && !req.socket.destroyed ? res.statusCode : 'aborted',
-        level: route.logLevel === 'debug' && !requestLog.reason ? 'debug' : 'info',
+        level: route.logLevel === 'debug' && !is404 && !requestLog.reason ? 'debug' : 'info',
       }),
     );
   };
