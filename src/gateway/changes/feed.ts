@@ -1,4 +1,4 @@
-import { type Push, Repeater } from '@repeaterjs/repeater';
+import { Repeater } from 'graphql-yoga';
 
 import type { Database } from '../database/database.ts';
 import type { DataSource } from '../tables/loaders.ts';
@@ -69,7 +69,7 @@ async function follow(
   { known, reader, catchUp }: Source,
   subscription: Subscription,
   follower: Follower,
-  push: Push<Change>,
+  push: (change: Change) => Promise<unknown>,
 ): Promise<void> {
   const { types, filter, source } = subscription;
   const matches = filter ? toMatcher(filter, source) : () => true;
