@@ -29,7 +29,7 @@ export interface RestOperation<
     readonly summary: string;
     readonly description: string;
     readonly params?: Params;
-    /** Any other parameter is rejected. Without this rule, a query is ignored. */
+    /** A strict object rejects any other parameter. Without this rule, a query is ignored. */
     readonly querystring?: Query;
   };
   /** The name of the resource that the operation returns. */

@@ -288,16 +288,17 @@ describe('GET /store/orders', () => {
   });
 
   it.each([
-    ['page=7', 'page: is not a known parameter.'],
-    ['limit=1&limi=1', 'limi: is not a known parameter.'],
-    ['__proto__=1', '__proto__: is not a known parameter.'],
-    ['a.b%00=1', 'a.b\0: is not a known parameter.'],
-    ['limit=1&limit=2', 'limit: must not be set more than once.'],
-  ])('returns INVALID_INPUT with the name of the parameter for ?%s', async (query, message) => {
+    ['page=7', '"page"'],
+    ['limit=1&limi=1', '"limi"'],
+    ['__proto__=1', '"__proto__"'],
+    ['a.b%00=1', '"a.b\0"'],
+    ['limit=1&limit=2', 'limit: '],
+    ['after=1&after=2', 'after: '],
+  ])('returns INVALID_INPUT with the name of the parameter for ?%s', async (query, name) => {
     const path = `/store/orders?${query}`;
     const answer = await requestRaw(gateway, 'GET', path);
     expectError(answer, 400, 'INVALID_INPUT');
-    expect(JSON.parse(answer.body)).toMatchObject({ message });
+    expect(JSON.parse(answer.body).message).toContain(name);
     expect((await requestRaw(gateway, 'HEAD', path)).status).toBe(400);
   });
 

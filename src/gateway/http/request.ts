@@ -5,7 +5,7 @@ import fresh from 'fresh';
 
 import type { Caller } from '../auth/caller.ts';
 import type { Config } from '../config/config.ts';
-import { codeOf, MethodNotAllowed } from '../contract/gateway-error.ts';
+import { MethodNotAllowed } from '../contract/gateway-error.ts';
 import type { RequestLog } from '../telemetry/request-log.ts';
 
 declare module 'fastify' {
@@ -22,10 +22,6 @@ declare module 'fastify' {
 
 /** The Content-Type of JSON. */
 export const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
-
-/** Whether this is the error of a stream, from Fastify or @fastify/compress, whose client has left. */
-export const isClientGone = (error: unknown): boolean =>
-  codeOf(error) === 'ERR_STREAM_PREMATURE_CLOSE';
 
 /** Adds the name of a header, in lower case, to Vary: the response depends on it (RFC 9110 §12.5.5). */
 export function addToVary(reply: FastifyReply, name: string): void {

@@ -2,21 +2,18 @@ import { Readable } from 'node:stream';
 
 import etag from 'etag';
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
-import { z } from 'zod';
 
 import { requireScope } from '../auth/caller.ts';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../context.ts';
-import { GatewayError, InvalidInput } from '../contract/gateway-error.ts';
+import { GatewayError } from '../contract/gateway-error.ts';
 import { parse } from '../contract/parse.ts';
-import { isClientGone, isUnchanged, JSON_CONTENT_TYPE } from '../http/request.ts';
+import { isUnchanged, JSON_CONTENT_TYPE } from '../http/request.ts';
 import type { RestOperation, RestResult, Store } from '../store.ts';
 import { bindSource } from '../tables/loaders.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { describeRoute } from './openapi.ts';
 import { lifecycleHeaders, pathOf, urlOf } from './rest-operation.ts';
-
-const NONE = z.object({});
 
 interface RestOptions {
   readonly site: { readonly store: Store; readonly config: Config };
@@ -24,22 +21,11 @@ interface RestOptions {
   readonly metrics: Metrics;
 }
 
-interface Parameters {
-  Params: Record<string, unknown>;
-  Querystring: Record<string, unknown>;
-}
-
-/** @throws InvalidId, InvalidInput, also for a parameter of the query that is unknown or set twice */
-function validate({ schema }: RestOperation, { params, query }: FastifyRequest<Parameters>) {
-  const { querystring = NONE } = schema;
-  for (const [name, value] of Object.entries(schema.querystring ? query : {})) {
-    const isKnown = Object.hasOwn(querystring.shape, name);
-    if (isKnown && !Array.isArray(value)) continue;
-    const message = isKnown ? 'must not be set more than once.' : 'is not a known parameter.';
-    throw new InvalidInput([{ path: [name], message }]);
-  }
-  return { params: parse(schema.params ?? NONE, params), query: parse(querystring, query) };
-}
+/** @throws InvalidId, InvalidInput */
+const validate = ({ schema }: RestOperation, { params, query }: FastifyRequest) => ({
+  params: schema.params ? parse(schema.params, params) : {},
+  query: schema.querystring ? parse(schema.querystring, query) : {},
+});
 
 /**
  * Reads the parts of a response. If one can't be read, the connection is closed, so that the response cannot look
@@ -47,13 +33,13 @@ function validate({ schema }: RestOperation, { params, query }: FastifyRequest<P
  */
 async function* readParts(
   parts: AsyncIterable<string>,
-  { log, id }: FastifyRequest<Parameters>,
+  { log, id }: FastifyRequest,
   { raw }: FastifyReply,
 ): AsyncGenerator<string> {
   try {
     yield* parts;
   } catch (error) {
-    if (!isClientGone(error)) log.error({ err: error, requestId: id }, 'A response was aborted.');
+    if (!raw.destroyed) log.error({ err: error, requestId: id }, 'A response was aborted.');
     raw.destroy();
   }
 }
@@ -65,7 +51,7 @@ async function* readParts(
 function send(
   { json, next }: RestResult,
   { hasTag }: RestOperation,
-  request: FastifyRequest<Parameters>,
+  request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
   if (next) reply.header('Link', `<${next}>; rel="next", ${String(reply.getHeader('Link'))}`);
@@ -89,7 +75,7 @@ export const createRest =
       const isDeprecated = lifecycle.deprecatedSince !== undefined;
       const end = config.enforceSunset && isDeprecated ? config.sunset.getTime() : Infinity;
       const headers = lifecycleHeaders(operation, config);
-      app.get<Parameters>(urlOf(operation), {
+      app.get(urlOf(operation), {
         config: {
           route: pathOf(operation),
           swaggerTransform: describeRoute(operation, store, config),

@@ -15,7 +15,6 @@ import type { Context } from '../context.ts';
 import { codeOf } from '../contract/gateway-error.ts';
 import type { EndpointOptions } from '../graphql/yoga.ts';
 import { rejectData, sendError } from '../http/errors.ts';
-import { isClientGone } from '../http/request.ts';
 import { createPageRoutes } from '../pages/page-routes.ts';
 import { createRest } from '../rest/create-rest.ts';
 import { toOpenApiOptions } from '../rest/openapi.ts';
@@ -162,7 +161,7 @@ export async function createApp(options: AppOptions) {
   });
   app.setErrorHandler((thrown, request, reply) => {
     // The client left before the first byte of a stream. Its request counts as aborted.
-    if (isClientGone(thrown) && reply.raw.destroyed) return undefined;
+    if (codeOf(thrown) === 'ERR_STREAM_PREMATURE_CLOSE' && reply.raw.destroyed) return undefined;
     return sendError(thrown, request, reply, log);
   });
   await addRoutes(app, options);

@@ -9,7 +9,7 @@ const BEFORE_ALL = -(2n ** 63n);
 
 const LIMIT_RULE = `must be between 1 and ${MAX_PAGE}.`;
 
-const Query = z.object({
+const Query = z.strictObject({
   limit: z
     .string()
     .regex(/^[0-9]{1,4}$/, LIMIT_RULE)
