@@ -87,7 +87,7 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
     app.setErrorHandler((thrown, request, reply) => {
       // ws does not read the body of a rejected handshake, and a client that has left needs none.
       if (request.ws || reply.raw.destroyed) throw thrown;
-      const error = toExecutionError(toResponseError(thrown, request));
+      const error = toExecutionError(toResponseError(thrown));
       return writeResults({ errors: [error] }, request, reply, options.log);
     });
     // The caller is authenticated before its body is read.

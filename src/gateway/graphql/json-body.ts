@@ -9,7 +9,7 @@ import { parseJson } from './params.ts';
 /**
  * Reads a body of at most `maxBytes` into one buffer. A list of its chunks, such as Fastify's own parsers keep, would take
  * 400 bytes for each chunk, and a client can send chunks of one byte.
- * @throws GatewayError with PAYLOAD_TOO_LARGE, or the error of a connection that was lost
+ * @throws GatewayError with PAYLOAD_TOO_LARGE, or BAD_REQUEST if the connection is lost
  */
 const readBody = (body: IncomingMessage, maxBytes: number): Promise<Buffer> =>
   new Promise((resolve, reject) => {
@@ -31,7 +31,8 @@ const readBody = (body: IncomingMessage, maxBytes: number): Promise<Buffer> =>
       if (length > maxBytes) reject(new GatewayError('PAYLOAD_TOO_LARGE'));
       else resolve(bytes.subarray(0, length));
     };
-    body.on('data', add).once('end', end).once('error', reject);
+    const fail = (): void => reject(new GatewayError('BAD_REQUEST', 'The body is incomplete.'));
+    body.on('data', add).once('end', end).once('error', fail);
   });
 
 /** Lets the routes of a plugin read JSON, and no other bodies. Forms on other sites can't send this type. */

@@ -20,12 +20,8 @@ const ERROR_CODES: Record<string, ErrorCode> = {
 };
 
 /** Returns the error for the caller of anything that a route, a plugin or Fastify throws. */
-export function toResponseError(error: unknown, { raw }: FastifyRequest): GatewayError {
-  if (error instanceof GatewayError) return error;
+export function toResponseError(error: unknown): GatewayError {
   const code = codeOf(error);
-  if (code === 'ECONNRESET' && !raw.complete) {
-    return new GatewayError('BAD_REQUEST', 'The body is incomplete.');
-  }
   if (code.startsWith('FST_ERR_')) return new GatewayError(ERROR_CODES[code] ?? 'BAD_REQUEST');
   return toGatewayError(error);
 }
@@ -42,7 +38,7 @@ export function sendError(
   reply: FastifyReply,
   log: Log,
 ): FastifyReply {
-  const error = toResponseError(thrown, request);
+  const error = toResponseError(thrown);
   // Fastify rejects some requests before the first hook. WebSockets have a line for each operation only.
   const { id, requestLog = { id } } = request as Partial<FastifyRequest> & { id: string };
   if (request.ws || !request.requestLog) logRejection(error, log, id);
