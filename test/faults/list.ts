@@ -516,9 +516,9 @@ const ERRORS: Fault[] = [
   },
   {
     name: 'a caller is told to repeat a write that was applied',
-    file: 'src/gateway/graphql/client-errors.ts',
-    text: 'headers: isRepeatable ? Object.assign',
-    replacement: 'headers: isRepeatable || result.data ? Object.assign',
+    file: 'src/gateway/graphql/endpoint.ts',
+    text: 'if (isRepeatable) void',
+    replacement: 'if (isRepeatable || data) void',
     test: ['test/store/kept-writes.test.ts', 'if a later mutation in the same request fails'],
   },
   {

@@ -115,12 +115,10 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
     const requestLog = { id: 'reference' };
     const result = await yoga.getResultForParams({ params, request }, { requestLog });
     if (!result || Symbol.asyncIterator in result) throw new Error('There is no single result.');
-    const { body, status } = toClientResult(result, {
-      isJson: true,
-      log,
-      requestLog,
-    });
+    const body = toClientResult(result, log, requestLog);
     const { data, errors, extensions } = JSON.parse(JSON.stringify(body)) as GraphqlAnswer;
+    const ofRequest = errors?.filter(({ path }) => !path) ?? [];
+    const status = Math.max(200, ...ofRequest.map((error) => error.extensions.status));
     return { status, data, errors, extensions };
   };
 }

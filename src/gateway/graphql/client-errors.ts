@@ -1,6 +1,6 @@
 import { type ASTNode, type ExecutionResult, GraphQLError } from 'graphql';
 
-import { type ErrorCode, isErrorCode } from '../contract/error-codes.ts';
+import { isErrorCode } from '../contract/error-codes.ts';
 import {
   GatewayError,
   InputError,
@@ -52,20 +52,8 @@ export function toInputError(
 // a hundred errors have at most five million characters.
 const MAX_ERRORS = 100;
 
-// In application/json, the result of a document that can't be executed has status 200 (GraphQL over HTTP §6.4.1).
-const OF_DOCUMENT: readonly string[] = [
-  'GRAPHQL_PARSE_FAILED',
-  'GRAPHQL_VALIDATION_FAILED',
-] satisfies ErrorCode[];
-
-const headersOf = ({ headers }: GatewayError) => headers;
-
-/** The HTTP status of a result in which an error has this cause. Errors of fields do not change it. */
-function statusOf({ path }: GraphQLError, { code, status }: GatewayError, isJson: boolean): number {
-  return path || (isJson && OF_DOCUMENT.includes(code)) ? 200 : status;
-}
-
-function toGraphqlError(error: GraphQLError, cause: GatewayError): GraphQLError {
+/** Returns the error for the client. Its `originalError`, which is not sent, is the cause. */
+function toClientError(error: GraphQLError, cause: GatewayError): GraphQLError {
   const { code, status, message } = cause;
   const { nodes, source, positions, path, extensions } = error;
   const isInput = cause instanceof InputError;
@@ -76,6 +64,7 @@ function toGraphqlError(error: GraphQLError, cause: GatewayError): GraphQLError 
     source: source ?? null,
     positions: positions ?? null,
     path: path ?? null,
+    originalError: cause,
     extensions: {
       code,
       status,
@@ -85,49 +74,33 @@ function toGraphqlError(error: GraphQLError, cause: GatewayError): GraphQLError 
   });
 }
 
-interface ClientResultOptions {
-  /** Whether the response is application/json (GraphQL over HTTP §6.4.1). */
-  readonly isJson: boolean;
-  readonly log: Log;
-  readonly requestLog: RequestLog;
-}
-
 /**
  * Converts a result to what its caller may see, and logs the causes of its errors. Only the first 100 errors are returned;
  * `extensions.omittedErrors` counts the rest.
  */
 export function toClientResult(
   result: ExecutionResult,
-  { isJson, log, requestLog }: ClientResultOptions,
-): { body: ExecutionResult; status: number; headers: Readonly<Record<string, string>> } {
-  if (!result.errors) return { body: result, status: 200, headers: {} };
+  log: Log,
+  requestLog: RequestLog,
+): ExecutionResult {
+  if (!result.errors) return result;
   const first = result.errors.slice(0, MAX_ERRORS);
   const omittedErrors = result.errors.length - first.length;
   // Many fields can fail because of one thrown error, which is logged once.
   const causes = new Map<Error, GatewayError>();
-  const errors: GraphQLError[] = [];
-  let status = 200;
-  for (const error of first) {
+  const errors = first.map((error) => {
     const thrown = error.originalError ?? error;
     const known = causes.get(thrown);
-    const cause = known ?? toOwnError(error);
-    if (!known) {
-      causes.set(thrown, cause);
-      addError(requestLog, cause);
-      logCause(log, requestLog, cause, { path: error.path });
-    }
-    errors.push(toGraphqlError(error, cause));
-    status = Math.max(status, statusOf(error, cause, isJson));
-  }
-  // A write that succeeded must not be retried, so its response has no Retry-After.
-  const isRepeatable = Object.values(result.data ?? {}).every((value) => value === null);
+    if (known) return toClientError(error, known);
+    const cause = toOwnError(error);
+    causes.set(thrown, cause);
+    addError(requestLog, cause);
+    logCause(log, requestLog, cause, { path: error.path });
+    return toClientError(error, cause);
+  });
   return {
-    body: {
-      ...result,
-      errors,
-      ...(omittedErrors > 0 && { extensions: { ...result.extensions, omittedErrors } }),
-    },
-    status,
-    headers: isRepeatable ? Object.assign({}, ...Array.from(causes.values(), headersOf)) : {},
+    ...result,
+    errors,
+    ...(omittedErrors > 0 && { extensions: { ...result.extensions, omittedErrors } }),
   };
 }

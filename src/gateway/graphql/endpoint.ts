@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 import type { ExecutionResult } from 'graphql';
 
+import type { ErrorCode } from '../contract/error-codes.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
 import { toResponseError } from '../http/errors.ts';
 import { rejectOtherMethods } from '../http/request.ts';
@@ -37,6 +38,27 @@ const acceptsEvents = ({ headers, method }: FastifyRequest): boolean =>
     (headers.accept?.toLowerCase().includes(EVENT_STREAM) === true &&
       preferredType(headers, [EVENT_STREAM]) !== undefined));
 
+// In application/json, the result of a document that can't be executed has status 200 (GraphQL over HTTP §6.4.1).
+const OF_DOCUMENT: readonly string[] = [
+  'GRAPHQL_PARSE_FAILED',
+  'GRAPHQL_VALIDATION_FAILED',
+] satisfies ErrorCode[];
+
+/** Sets the status and the headers of a response with errors. Errors of fields do not change the status. */
+function setHead(reply: FastifyReply, { errors = [], data }: ExecutionResult, type: string): void {
+  // A write that succeeded must not be retried, so its response has no Retry-After.
+  const isRepeatable = Object.values(data ?? {}).every((value) => value === null);
+  let highest = 200;
+  for (const { path, originalError: cause } of errors) {
+    if (!(cause instanceof GatewayError)) continue;
+    const { code, status, headers } = cause;
+    if (isRepeatable) void reply.headers(headers);
+    if (path || (type === JSON_TYPE && OF_DOCUMENT.includes(code))) continue;
+    highest = Math.max(highest, status);
+  }
+  void reply.code(highest);
+}
+
 /** Prepares the response with the results of an operation, and returns its text or stream. */
 function writeResults(
   results: Results,
@@ -46,20 +68,18 @@ function writeResults(
 ): string | Readable {
   const { requestLog } = request;
   const type = preferredTypeOf(request) ?? JSON_TYPE;
-  const isJson = type === JSON_TYPE;
   if (isStream(results) || type === EVENT_STREAM) {
-    const toBody = (result: ExecutionResult): ExecutionResult =>
-      toClientResult(result, { isJson: false, log, requestLog }).body;
     void reply.headers(EVENT_HEADERS);
     return isStream(results)
-      ? writeEvents(results[Symbol.asyncIterator](), toBody)
-      : writeEvent(toBody(results));
+      ? writeEvents(results[Symbol.asyncIterator](), (result) =>
+          toClientResult(result, log, requestLog),
+        )
+      : writeEvent(toClientResult(results, log, requestLog));
   }
   void reply.type(`${type}; charset=utf-8`);
-  if (!results.errors) return stringifyResult(results);
-  const { body, status, headers } = toClientResult(results, { isJson, log, requestLog });
-  void reply.code(status).headers(headers);
-  return stringifyResult(body);
+  const result = toClientResult(results, log, requestLog);
+  if (result.errors) setHead(reply, result, type);
+  return stringifyResult(result);
 }
 
 /** Creates the function that executes an operation, and returns the response's text or stream. */

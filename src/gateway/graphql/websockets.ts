@@ -1,6 +1,6 @@
 import { mapAsyncIterator } from '@graphql-tools/utils';
 import type { FastifyRequest } from 'fastify';
-import { type ExecutionResult, GraphQLError, parse } from 'graphql';
+import { GraphQLError, parse } from 'graphql';
 import { CloseCode, type Context as ProtocolContext, makeServer, type Server } from 'graphql-ws';
 import type { WebSocket } from 'ws';
 
@@ -95,7 +95,6 @@ async function run(
     },
   };
   const { raw: req } = request;
-  const exchange = { req, res: undefined, requestLog, recipient };
   const end = watchRequest(options, requestLog);
   operations.set(id, () =>
     end({ method: 'WebSocket', route: '/graphql', status: 200, level: 'info' }),
@@ -108,14 +107,13 @@ async function run(
       throw new GatewayError('BAD_REQUEST', `The id is longer than ${MAX_ID_LENGTH} characters.`);
     }
     const params = toDocumentParams(payload, limits);
-    results = await executor(Object.assign(exchange, { caller, params, acceptsStream: true }));
+    const asked = { req, res: undefined, requestLog, recipient, caller, params };
+    results = await executor(Object.assign(asked, { acceptsStream: true }));
   } catch (error) {
     results = { errors: [toExecutionError(toError(error))] };
   }
-  const toBody = (result: ExecutionResult): ExecutionResult =>
-    toClientResult(result, { isJson: false, log, requestLog }).body;
-  if (!isStream(results)) return toBody(results);
-  const stream = mapAsyncIterator(results, toBody);
+  if (!isStream(results)) return toClientResult(results, log, requestLog);
+  const stream = mapAsyncIterator(results, (result) => toClientResult(result, log, requestLog));
   // If a reused id has closed the socket, graphql-ws has forgotten this operation and would not end its stream.
   if (socket.readyState !== socket.OPEN) await stream.return?.();
   return stream;

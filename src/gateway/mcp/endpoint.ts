@@ -59,10 +59,8 @@ function createCall(
   { caller, requestLog, raw: req }: FastifyRequest,
   { raw: res }: FastifyReply,
 ): Call {
-  const toResult = (result: ExecutionResult): CallToolResult => {
-    const { body } = toClientResult(result, { isJson: true, log, requestLog });
-    return toToolResult(body, requestLog.codes);
-  };
+  const toResult = (result: ExecutionResult): CallToolResult =>
+    toToolResult(toClientResult(result, log, requestLog), requestLog.codes);
   const fail = (error: unknown): CallToolResult =>
     toResult({ errors: [toExecutionError(toError(error))] });
   return async ({ text, definition }, args) => {
