@@ -1,7 +1,9 @@
-import type { AddressInfo, Server } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, isIPv6, type Server } from 'node:net';
 
 import { deleteOldChanges, readLogSize } from '../changes/change-log.ts';
 import { type Config, ConfigError } from '../config/config.ts';
+import { toError } from '../contract/gateway-error.ts';
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open-database.ts';
 import { readManifest } from '../graphql/manifest.ts';
@@ -15,28 +17,14 @@ import { fillSample } from './fill-sample.ts';
 
 const MAINTAIN_EVERY_MS = 600_000;
 
-/** Logs where the gateway can be reached; supervisors may wait for the last line. */
-function logAddress(
-  { address, port }: Pick<AddressInfo, 'address' | 'port'>,
-  config: Config,
-  log: Log,
-): void {
-  const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
-  if (config.graphiql) log.info(`GraphiQL: ${url}/graphql`);
-  log.info(`Listening on ${url}`);
-}
-
-/** Starts listening on the configured HOST and PORT. @throws ConfigError */
-async function listen(server: Server, { host, port }: Config): Promise<AddressInfo> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', ({ message }) =>
-      reject(new ConfigError(`Cannot listen on HOST and PORT: ${message}.`)),
-    );
-    server.listen(port, host, resolve);
+/** Starts listening on the configured HOST and PORT, and returns the URL. @throws ConfigError */
+async function listen(server: Server, { host, port }: Config): Promise<string> {
+  server.listen(port, host);
+  await once(server, 'listening').catch((error: unknown) => {
+    throw new ConfigError(`Cannot listen on HOST and PORT: ${toError(error).message}.`);
   });
-  const bound = server.address();
-  // Only servers on a pipe have no address of this type.
-  return typeof bound === 'object' && bound ? bound : { address: host, port, family: '' };
+  const { address, port: bound }: Partial<AddressInfo> = Object(server.address());
+  return `http://${isIPv6(address ?? '') ? `[${address}]` : address}:${bound}`;
 }
 
 /**
@@ -103,9 +91,11 @@ export async function serve(
     await db.close();
   });
   const listening = listen(server, config);
-  const address = await listening;
+  const url = await listening;
   log.info(`Database: ${db.description}`);
-  logAddress(address, config, log);
+  if (config.graphiql) log.info(`GraphiQL: ${url}/graphql`);
+  // Supervisors may wait for this line.
+  log.info(`Listening on ${url}`);
   // Later, because it can read a whole table.
   await orWarn(announceInfinite(db, store, log), 'Infinite times could not be looked for.');
 }
