@@ -46,10 +46,6 @@ async function stopListening(server: Server): Promise<void> {
   }
 }
 
-function closeAll(sockets: Iterable<Socket>): void {
-  for (const socket of sockets) socket.destroy();
-}
-
 interface RunningServer {
   readonly server: Server;
   readonly sockets: ReadonlySet<Socket>;
@@ -77,27 +73,14 @@ export async function shutDown(
   endStreams();
   const start = performance.now();
   for (let checks = 0; sockets.size > 0; checks += 1) {
-    const ms = performance.now() - start;
-    if (ms >= stopTimeoutMs) {
+    const isLate = performance.now() - start >= stopTimeoutMs;
+    if (isLate) {
       log.warn(`Closing connections whose requests did not finish within ${stopTimeoutMs} ms.`);
-      closeAll(sockets);
     }
-    if (checks >= MAX_UNUSED_CHECKS) {
-      server.closeIdleConnections();
-      closeAll([...sockets].filter(({ bytesRead }) => bytesRead === 0));
+    if (checks >= MAX_UNUSED_CHECKS) server.closeIdleConnections();
+    for (const socket of sockets) {
+      if (isLate || (checks >= MAX_UNUSED_CHECKS && socket.bytesRead === 0)) socket.destroy();
     }
     await sleep(CHECK_INTERVAL_MS);
   }
-}
-
-/** Calls `stop` on the first SIGINT, SIGTERM or SIGHUP; a later SIGINT or SIGTERM exits immediately. */
-export function onStopSignal(stop: () => void): void {
-  let isStopping = false;
-  const stopOrExit = (signal: NodeJS.Signals): void => {
-    // A closing terminal may send SIGHUP twice.
-    if (isStopping && signal !== 'SIGHUP') process.exit(1);
-    if (!isStopping) stop();
-    isStopping = true;
-  };
-  process.on('SIGINT', stopOrExit).on('SIGTERM', stopOrExit).on('SIGHUP', stopOrExit);
 }
