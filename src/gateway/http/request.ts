@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import fresh from 'fresh';
 
 import type { Caller } from '../auth/caller.ts';
@@ -22,12 +22,6 @@ declare module 'fastify' {
 
 /** The Content-Type of JSON. */
 export const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
-
-/** Adds the name of a header, in lower case, to Vary: the response depends on it (RFC 9110 §12.5.5). */
-export function addToVary(reply: FastifyReply, name: string): void {
-  const names = String(reply.getHeader('Vary') ?? name).split(', ');
-  void reply.header('Vary', [...new Set([...names, name])].join(', '));
-}
 
 /**
  * Whether If-None-Match contains a response's tag, so that the response is 304. Ignores the Cache-Control that fetch()

@@ -5,7 +5,7 @@ import etag from 'etag';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
 
-import { addToVary, isUnchanged } from '../http/request.ts';
+import { isUnchanged } from '../http/request.ts';
 
 /** Content that does not change while the gateway runs. */
 export interface Asset {
@@ -36,7 +36,6 @@ export function serveAsset(build: () => Asset | Promise<Asset>) {
     });
     const { type, bytes, zipped, tag } = await prepared;
     void reply.header('ETag', tag);
-    addToVary(reply, 'accept-encoding');
     if (isUnchanged(request.headers, tag)) return reply.code(304).send();
     void reply.type(type);
     const isZipped = new Negotiator(request).encoding(['gzip', 'identity']) === 'gzip';

@@ -4,7 +4,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../contract/gateway-error.ts';
 import { GRAPHQL_PATH } from '../graphql/endpoint.ts';
 import { wantsPage } from '../graphql/media-types.ts';
-import { addToVary, JSON_CONTENT_TYPE, rootFrom } from '../http/request.ts';
+import { JSON_CONTENT_TYPE, rootFrom } from '../http/request.ts';
 import { printSchema } from '../schema/print.ts';
 import { addError } from '../telemetry/request-log.ts';
 import { type Asset, serveAsset } from './assets.ts';
@@ -144,8 +144,10 @@ export const createPageRoutes =
   (site: Site): FastifyPluginAsync =>
   async (app) => {
     app.addHook('onRequest', async (_request, reply) => {
-      addToVary(reply, 'accept');
+      // CORS may have added Origin.
+      const vary = [reply.getHeader('Vary') ?? [], 'accept, accept-encoding'].flat();
       void reply.headers({
+        Vary: vary.join(', '),
         // Browsers may store the content, but must revalidate it with the ETag each time (RFC 9111 §5.2.2.4).
         'Cache-Control': 'no-cache',
         'Cross-Origin-Resource-Policy': 'same-origin',
