@@ -11,7 +11,6 @@ import Fastify, {
 import { handleProtocols } from 'graphql-ws';
 
 import type { Config } from '../config/config.ts';
-import type { Context } from '../context.ts';
 import { codeOf } from '../contract/gateway-error.ts';
 import type { EndpointOptions } from '../graphql/yoga.ts';
 import { rejectData, sendError } from '../http/errors.ts';
@@ -22,13 +21,8 @@ import type { Store } from '../store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { limitUnsent, trackConnections } from './connections.ts';
 import { createHealth } from './health.ts';
-import {
-  beginRequests,
-  type BeginOptions,
-  forBrowsers,
-  isWebSocket,
-  requestIdOf,
-} from './requests.ts';
+import { beginRequests, forBrowsers, isWebSocket, requestIdOf } from './requests.ts';
+import type { ShutdownState } from './shutdown.ts';
 
 const TIMEOUT_CHECK_MS = 1000;
 // Load balancers commonly keep idle connections for a minute, and must be the ones to close them. Otherwise, they may
@@ -50,19 +44,10 @@ const CORS = {
 // ws keeps up to 64 kB for each fragment: all that was read with it. In fragments of 16 kB, the longest message has 62.
 const MAX_FRAGMENTS = 100;
 
-/** Returns the log in the form that Fastify requires. */
+/** Returns the log in the form that Fastify requires. A child of pino for each request would take CPU time. */
 function toFastifyLog(log: Log): FastifyBaseLogger {
-  const logger: FastifyBaseLogger = {
-    trace: log.debug.bind(log),
-    debug: log.debug.bind(log),
-    info: log.info.bind(log),
-    warn: log.warn.bind(log),
-    error: log.error.bind(log),
-    fatal: log.error.bind(log),
-    silent: () => {},
-    level: 'info',
-    child: () => logger,
-  };
+  const own = { trace: log.debug, fatal: log.error, child: () => logger };
+  const logger: FastifyBaseLogger = Object.assign(Object.create(log), own);
   return logger;
 }
 
@@ -96,43 +81,26 @@ function createFastify(config: Config, log: Log): FastifyInstance {
   });
 }
 
-interface AppOptions extends BeginOptions {
-  readonly store: Store;
-  readonly context: Context;
-  readonly operations: EndpointOptions;
-  readonly endpoint: FastifyPluginCallback;
-}
-
 /** Loads the Model Context Protocol, which takes time and memory, only if it is used. @throws ConfigError */
-async function openMcp(folder: string, operations: EndpointOptions, { title, schema }: Store) {
+async function openMcp(folder: string, options: EndpointOptions, { title, schema }: Store) {
   const [{ createMcp }, { readTools }] = await Promise.all([
     import('../mcp/endpoint.ts'),
     import('../mcp/tools.ts'),
   ]);
-  return createMcp({ ...operations, title, tools: readTools(folder, schema, operations.config) });
-}
-
-/** Registers the routes. Requests of those that are not for the store are logged at level `debug`. */
-async function addRoutes(app: FastifyInstance, options: AppOptions): Promise<void> {
-  const { store, config, context, metrics, operations } = options;
-  const site = { store, config };
-  const quietly = { logLevel: 'debug' } as const;
-  await app.register(options.endpoint);
-  await app.register(swagger, toOpenApiOptions(store, config));
-  await app.register(createRest({ site, context, metrics }));
-  if (config.mcpOperations) {
-    await app.register(await openMcp(config.mcpOperations, operations, store));
-  }
-  await app.register(createHealth(context, metrics, options.shutdown), quietly);
-  await app.register(createPageRoutes(site), quietly);
+  return createMcp({ ...options, title, tools: readTools(folder, schema, options.config) });
 }
 
 /**
  * Creates the HTTP server: Fastify with its plugins and the gateway's routes. Hooks are added in the order in which
- * they run.
+ * they run. `endpoint` is GraphQL.
  */
-export async function createApp(options: AppOptions) {
-  const { config, log } = options;
+export async function createApp(
+  store: Store,
+  options: EndpointOptions,
+  endpoint: FastifyPluginCallback,
+  shutdown: ShutdownState,
+) {
+  const { config, context, log, metrics } = options;
   const { maxBodyBytes: maxPayload, maxUnsentBytes } = config.limits;
   const app = createFastify(config, log);
   const sockets = trackConnections(app.server);
@@ -146,7 +114,7 @@ export async function createApp(options: AppOptions) {
       if (codeOf(error) === '') log.error({ err: error }, 'A WebSocket could not be served.');
     },
   });
-  beginRequests(app, options);
+  beginRequests(app, options, shutdown);
   // Pages from other origins can't send credentials (https://fetch.spec.whatwg.org/#http-cors-protocol).
   if (config.corsOrigins.length > 0) {
     await app.register(cors, { origin: [...config.corsOrigins], ...CORS });
@@ -164,7 +132,15 @@ export async function createApp(options: AppOptions) {
     if (codeOf(thrown) === 'ERR_STREAM_PREMATURE_CLOSE' && reply.raw.destroyed) return undefined;
     return sendError(thrown, request, reply, log);
   });
-  await addRoutes(app, options);
+  const site = { store, config };
+  // Requests that are not for the store.
+  const quietly = { logLevel: 'debug' } as const;
+  await app.register(endpoint);
+  await app.register(swagger, toOpenApiOptions(store, config));
+  await app.register(createRest({ site, context, metrics }));
+  if (config.mcpOperations) await app.register(await openMcp(config.mcpOperations, options, store));
+  await app.register(createHealth(context, metrics, shutdown), quietly);
+  await app.register(createPageRoutes(site), quietly);
   await app.ready();
   return { app, sockets };
 }

@@ -7,9 +7,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Config } from '../config/config.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
 import { wantsPage } from '../graphql/media-types.ts';
+import type { EndpointOptions } from '../graphql/yoga.ts';
 import { isFromAllowedOrigin } from '../http/request.ts';
-import type { Log } from '../telemetry/log.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
 import { watchRequest } from '../telemetry/request-log.ts';
 import type { ShutdownState } from './shutdown.ts';
 
@@ -73,17 +72,11 @@ export const forBrowsers: Parameters<FastifyInstance['addConstraintStrategy']>[0
 
 type Route = FastifyRequest['routeOptions'];
 
-export interface BeginOptions {
-  readonly config: Config;
-  readonly shutdown: ShutdownState;
-  readonly log: Log;
-  readonly metrics: Metrics;
-}
-
 /** Adds the hook with which every request begins. It is logged and measured from then on. */
 export function beginRequests(
   app: FastifyInstance,
-  { config, shutdown, log, metrics }: BeginOptions,
+  { config, log, metrics }: EndpointOptions,
+  shutdown: ShutdownState,
 ): void {
   const watch = (request: FastifyRequest, res: ServerResponse, route: Route): void => {
     const { raw: req, is404, requestLog } = request;

@@ -39,26 +39,17 @@ export async function createGateway(store: Store, db: Database, config: Config, 
     authenticate: createAuthenticate(config.auth),
   };
   const streams = createStreams(config, metrics.streams);
-  const options = { schema: store.schema, context, config, log, metrics, streams };
-  const operations = { ...options, executor: createExecutor(options, store.plugins) };
-  const endpoint = createGraphqlEndpoint(operations);
-  const { app, sockets } = await createApp({
-    store,
-    config,
-    log,
-    metrics,
-    shutdown,
-    context,
-    operations,
-    endpoint: endpoint.routes,
-  });
+  const graphql = { schema: store.schema, context, config, log, metrics, streams };
+  const options = { ...graphql, executor: createExecutor(graphql, store.plugins) };
+  const { routes, endStreams } = createGraphqlEndpoint(options);
+  const { app, sockets } = await createApp(store, options, routes, shutdown);
   const { server } = app;
   return {
     server,
     metrics,
     /** Stops the server, and gives its open requests time to complete; the database stays open. */
     stop: async (): Promise<void> => {
-      await shutDown({ server, sockets, endStreams: endpoint.endStreams, shutdown }, config, log);
+      await shutDown({ server, sockets, endStreams, shutdown }, config, log);
       await app.close();
     },
   };
