@@ -5,6 +5,7 @@ import Fastify from 'fastify';
 import { expect } from 'vitest';
 
 import type { Config } from '../../src/gateway/config/config.ts';
+import type { EndpointOptions } from '../../src/gateway/graphql/yoga.ts';
 import { createRest } from '../../src/gateway/rest/create-rest.ts';
 import { toOpenApiOptions } from '../../src/gateway/rest/openapi.ts';
 import { petStore } from '../../src/store/index.ts';
@@ -51,8 +52,7 @@ export async function openApiOf(config: Config): Promise<OpenApi> {
   const app = Fastify();
   await app.register(swagger, toOpenApiOptions(petStore, config));
   // The routes are described, not called, so they need no more.
-  const options = { site: { store: petStore, config } } as Parameters<typeof createRest>[0];
-  await app.register(createRest(options));
+  await app.register(createRest(petStore, { config } as EndpointOptions));
   await app.ready();
   return JSON.parse(JSON.stringify(app.swagger())) as OpenApi;
 }

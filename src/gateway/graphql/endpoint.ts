@@ -31,12 +31,11 @@ export const GRAPHQL_PATH = '/graphql';
 const preferredTypeOf = ({ method, headers }: FastifyRequest) =>
   preferredType(headers, method === 'HEAD' ? [JSON_TYPE, GRAPHQL_TYPE] : GRAPHQL_TYPES);
 
-/** Whether a client prefers or names event streams. One that accepts any type may expect a response that ends. */
+/** Whether a client names event streams. One that accepts any type may expect a response that ends. */
 const acceptsEvents = ({ headers, method }: FastifyRequest): boolean =>
   method !== 'HEAD' &&
-  (preferredType(headers, GRAPHQL_TYPES) === EVENT_STREAM ||
-    (headers.accept?.toLowerCase().includes(EVENT_STREAM) === true &&
-      preferredType(headers, [EVENT_STREAM]) !== undefined));
+  headers.accept?.toLowerCase().includes(EVENT_STREAM) === true &&
+  preferredType(headers, [EVENT_STREAM]) !== undefined;
 
 // In application/json, the result of a document that can't be executed has status 200 (GraphQL over HTTP §6.4.1).
 const OF_DOCUMENT: readonly string[] = [

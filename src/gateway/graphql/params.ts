@@ -83,8 +83,6 @@ export function toDocumentParams(params: unknown, { maxDocumentLength }: Limits)
   };
 }
 
-const PREFLIGHTED = 'apollo-require-preflight';
-
 /**
  * Rejects a GET that a page from another origin sends without a preflight request. The page could not read the response,
  * but could make its visitors' browsers send costly queries (https://www.w3.org/TR/fetch-metadata/). Pages from an
@@ -95,7 +93,7 @@ export function rejectOtherOrigins(
   headers: IncomingHttpHeaders,
   config: Pick<Config, 'corsOrigins'>,
 ): void {
-  const { 'sec-fetch-site': site = 'none', [PREFLIGHTED]: preflighted } = headers;
+  const { 'sec-fetch-site': site = 'none', 'apollo-require-preflight': preflighted } = headers;
   if (site === 'none' || site === 'same-origin' || preflighted) return;
   if (isFromAllowedOrigin(headers, config)) return;
   throw new GatewayError(

@@ -9,8 +9,6 @@ import { isObject } from './json-text.ts';
 const PING_MS = 12_000;
 const MAX_UNSENT_BYTES = 2 ** 20;
 
-type Handle = Parameters<ProtocolSocket['onMessage']>[0];
-
 /** Parses a message. graphql-ws requires a `query`, even next to the id of a document. */
 function readMessage(data: Buffer): unknown {
   const message: unknown = JSON.parse(data.toString());
@@ -46,7 +44,7 @@ export function toProtocolSocket(
     })
     .once('close', () => clearInterval(pinging));
   connection.on('drain', () => socket.resume());
-  const receive = async (data: Buffer, handle: Handle): Promise<void> => {
+  const receive = async (data: Buffer, handle: (text: string) => Promise<void>): Promise<void> => {
     // A client can still send while the WebSocket is being closed.
     if (socket.readyState !== socket.OPEN) return;
     try {

@@ -4,22 +4,14 @@ import etag from 'etag';
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 
 import { requireScope } from '../auth/caller.ts';
-import type { Config } from '../config/config.ts';
-import type { Context } from '../context.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
 import { parse } from '../contract/parse.ts';
+import type { EndpointOptions } from '../graphql/yoga.ts';
 import { isUnchanged, JSON_CONTENT_TYPE } from '../http/request.ts';
 import type { RestOperation, RestResult, Store } from '../store.ts';
 import { bindSource } from '../tables/loaders.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
 import { describeRoute } from './openapi.ts';
 import { lifecycleHeaders, pathOf, urlOf } from './rest-operation.ts';
-
-interface RestOptions {
-  readonly site: { readonly store: Store; readonly config: Config };
-  readonly context: Context;
-  readonly metrics: Metrics;
-}
 
 /** @throws InvalidId, InvalidInput */
 const validate = ({ schema }: RestOperation, { params, query }: FastifyRequest) => ({
@@ -68,7 +60,7 @@ function send(
 
 /** Creates the routes of the store's REST operations. */
 export const createRest =
-  ({ site: { store, config }, context, metrics }: RestOptions): FastifyPluginCallback =>
+  (store: Store, { config, context, metrics }: EndpointOptions): FastifyPluginCallback =>
   (app, _options, done) => {
     for (const operation of store.rest.operations) {
       const { name, lifecycle } = operation;

@@ -100,7 +100,7 @@ export async function createApp(
   endpoint: FastifyPluginCallback,
   shutdown: ShutdownState,
 ) {
-  const { config, context, log, metrics } = options;
+  const { config, log } = options;
   const { maxBodyBytes: maxPayload, maxUnsentBytes } = config.limits;
   const app = createFastify(config, log);
   const sockets = trackConnections(app.server);
@@ -132,15 +132,14 @@ export async function createApp(
     if (codeOf(thrown) === 'ERR_STREAM_PREMATURE_CLOSE' && reply.raw.destroyed) return undefined;
     return sendError(thrown, request, reply, log);
   });
-  const site = { store, config };
   // Requests that are not for the store.
   const quietly = { logLevel: 'debug' } as const;
   await app.register(endpoint);
   await app.register(swagger, toOpenApiOptions(store, config));
-  await app.register(createRest({ site, context, metrics }));
+  await app.register(createRest(store, options));
   if (config.mcpOperations) await app.register(await openMcp(config.mcpOperations, options, store));
-  await app.register(createHealth(context, metrics, shutdown), quietly);
-  await app.register(createPageRoutes(site), quietly);
+  await app.register(createHealth(options, shutdown), quietly);
+  await app.register(createPageRoutes({ store, config }), quietly);
   await app.ready();
   return { app, sockets };
 }

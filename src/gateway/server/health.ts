@@ -2,10 +2,9 @@ import type { FastifyPluginCallback } from 'fastify';
 import { prometheusContentType, Registry } from 'prom-client';
 
 import { requireScope } from '../auth/caller.ts';
-import type { Context } from '../context.ts';
 import { Unavailable } from '../contract/gateway-error.ts';
+import type { EndpointOptions } from '../graphql/yoga.ts';
 import { countAll } from '../telemetry/count-later.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
 import type { ShutdownState } from './shutdown.ts';
 
 /**
@@ -13,23 +12,19 @@ import type { ShutdownState } from './shutdown.ts';
  * /ready still succeeds, but /ready?for=writes does not.
  */
 export const createHealth =
-  (
-    { source: { db }, authenticate }: Context,
-    metrics: Metrics,
-    shutdown: ShutdownState,
-  ): FastifyPluginCallback =>
+  ({ context, metrics }: EndpointOptions, shutdown: ShutdownState): FastifyPluginCallback =>
   (app, _options, done) => {
     app.get('/health', async () => ({ status: 'alive' }));
     app.get<{ Querystring: { for?: string } }>('/ready', async ({ query }) => {
       if (shutdown.hasStarted) throw new Unavailable('The gateway is shutting down.');
-      const { writes } = await db.ping();
+      const { writes } = await context.source.db.ping();
       if (!writes && query.for === 'writes') {
         throw new Unavailable('The database does not accept writes.');
       }
       return { status: 'ready', writes };
     });
     app.get('/metrics', async (request, reply) => {
-      requireScope(await authenticate(request), 'metrics');
+      requireScope(await context.authenticate(request), 'metrics');
       void reply.type(prometheusContentType);
       countAll();
       return Registry.merge([...metrics.registries]).metrics();

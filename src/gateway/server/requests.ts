@@ -64,23 +64,22 @@ function requireWebSocket({ headers, raw }: FastifyRequest, config: Config): voi
 export const forBrowsers: Parameters<FastifyInstance['addConstraintStrategy']>[0] = {
   name: 'page',
   storage: () => new Map(),
-  validate: () => true,
   // Browsers name this type.
   deriveConstraint: ({ headers }) =>
     headers.accept?.includes('text/html') && wantsPage(headers) ? true : undefined,
 };
 
-type Route = FastifyRequest['routeOptions'];
-
 /** Adds the hook with which every request begins. It is logged and measured from then on. */
 export function beginRequests(
   app: FastifyInstance,
-  { config, log, metrics }: EndpointOptions,
+  options: EndpointOptions,
   shutdown: ShutdownState,
 ): void {
-  const watch = (request: FastifyRequest, res: ServerResponse, route: Route): void => {
-    const { raw: req, is404, requestLog } = request;
-    const end = watchRequest({ log, metrics }, requestLog);
+  const { config } = options;
+  const watch = (request: FastifyRequest, res: ServerResponse): void => {
+    // Fastify creates the object with the route's options each time.
+    const { raw: req, is404, requestLog, routeOptions: route } = request;
+    const end = watchRequest(options, requestLog);
     res.on('close', () =>
       end({
         method: req.method,
@@ -103,8 +102,6 @@ export function beginRequests(
     // that follows could be the body of a dropped request, and be mistaken for a request.
     if (shutdown.hasStarted || headers.upgrade !== undefined) res.shouldKeepAlive = false;
     request.requestLog = { id };
-    // Fastify creates this object each time.
-    const route = request.routeOptions;
     void reply.header('x-request-id', id);
     // Browsers must not guess another Content-Type.
     void reply.header('x-content-type-options', 'nosniff');
@@ -112,7 +109,7 @@ export function beginRequests(
     if (req.method !== 'POST') void reply.header('cache-control', 'no-store');
     // On a WebSocket, each operation counts as a request.
     if (request.ws) requireWebSocket(request, config);
-    else watch(request, res, route);
+    else watch(request, res);
     requireHost(headers, config);
     return done();
   });
