@@ -117,7 +117,10 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
     if (!result || Symbol.asyncIterator in result) throw new Error('There is no single result.');
     const body = toClientResult(result, log, requestLog);
     const { data, errors, extensions } = JSON.parse(JSON.stringify(body)) as GraphqlAnswer;
-    const ofRequest = errors?.filter(({ path }) => !path) ?? [];
+    // In application/json, the status for a document that is not valid is 200.
+    const ofRequest =
+      errors?.filter(({ path, extensions: { code } }) => !path && !code.startsWith('GRAPHQL')) ??
+      [];
     const status = Math.max(200, ...ofRequest.map((error) => error.extensions.status));
     return { status, data, errors, extensions };
   };
