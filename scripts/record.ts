@@ -71,7 +71,7 @@ async function sendAll(databaseUrl: string): Promise<void> {
 
 const write = (file: string, text: string): void => writeFileSync(new URL(file, RELEASED), text);
 copyFileSync('schema.graphql', new URL('schema.graphql', RELEASED));
-write('openapi.json', `${JSON.stringify(await openApiOf(readConfig({})), null, 2)}\n`);
+write('openapi.json', `${JSON.stringify(openApiOf(readConfig({})), null, 2)}\n`);
 const server = await startPostgres();
 try {
   const url = await createStoreOn(server.url);

@@ -14,7 +14,7 @@ import { readReleased } from '../support/released.ts';
 
 const changelog = await readFile(new URL('../../CHANGELOG.md', import.meta.url), 'utf8');
 const released = readReleased();
-const openApi = await openApiOf(readConfig({}));
+const openApi = openApiOf(readConfig({}));
 
 describe('CHANGELOG.md', () => {
   const lifecycles = petStore.rest.operations.map(

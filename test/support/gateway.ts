@@ -97,7 +97,7 @@ export async function startGateway(
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-  const checkOf = createCheck(await openApiOf(config));
+  const checkOf = createCheck(openApiOf(config));
 
   const graphql: Gateway['graphql'] = async (query, variables) => {
     const response = await post({ url }, { query, variables });

@@ -5,6 +5,7 @@ import { GatewayError } from '../contract/gateway-error.ts';
 import { GRAPHQL_PATH } from '../graphql/endpoint.ts';
 import { wantsPage } from '../graphql/media-types.ts';
 import { JSON_CONTENT_TYPE, rootFrom } from '../http/request.ts';
+import { toOpenApi } from '../rest/openapi.ts';
 import { printSchema } from '../schema/print.ts';
 import { addError } from '../telemetry/request-log.ts';
 import { type Asset, serveAsset } from './assets.ts';
@@ -115,7 +116,10 @@ const createFiles =
     for (const [path, read] of listFiles()) app.get(path, { ...serveAsset(read), config: ASSET });
     app.get(
       '/openapi.json',
-      serveAsset(() => ({ type: JSON_CONTENT_TYPE, content: JSON.stringify(app.swagger()) })),
+      serveAsset(() => ({
+        type: JSON_CONTENT_TYPE,
+        content: JSON.stringify(toOpenApi(store, config)),
+      })),
     );
     app.get(
       '/llms.txt',

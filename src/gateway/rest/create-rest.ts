@@ -10,8 +10,7 @@ import type { EndpointOptions } from '../graphql/yoga.ts';
 import { isUnchanged, JSON_CONTENT_TYPE } from '../http/request.ts';
 import type { RestOperation, RestResult, Store } from '../store.ts';
 import { bindSource } from '../tables/loaders.ts';
-import { describeRoute } from './openapi.ts';
-import { lifecycleHeaders, pathOf, urlOf } from './rest-operation.ts';
+import { lifecycleHeaders, pathOf } from './rest-operation.ts';
 
 /** @throws InvalidId, InvalidInput */
 const validate = ({ schema }: RestOperation, { params, query }: FastifyRequest) => ({
@@ -67,11 +66,10 @@ export const createRest =
       const isDeprecated = lifecycle.deprecatedSince !== undefined;
       const end = config.enforceSunset && isDeprecated ? config.sunset.getTime() : Infinity;
       const headers = lifecycleHeaders(operation, config);
-      app.get(urlOf(operation), {
-        config: {
-          route: pathOf(operation),
-          swaggerTransform: describeRoute(operation, store, config),
-        },
+      const route = pathOf(operation);
+      // Fastify's form of a parameter is `:petId`.
+      app.get(route.replaceAll(/\{(\w+)\}/g, ':$1'), {
+        config: { route },
         // Also of errors.
         onRequest: (_request, reply, next) => {
           void reply.headers(headers);

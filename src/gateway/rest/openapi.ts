@@ -1,4 +1,3 @@
-import type { FastifyDynamicSwaggerOptions, SwaggerTransform } from '@fastify/swagger';
 import { z } from 'zod';
 
 import type { Config } from '../config/config.ts';
@@ -7,7 +6,7 @@ import { GatewayError } from '../contract/gateway-error.ts';
 import { toDay } from '../kinds/times.ts';
 import type { RestOperation, Store } from '../store.ts';
 import { POSITION_HEADER } from '../tables/source-for.ts';
-import { describeLifecycle, guideOf, lifecycleHeaders } from './rest-operation.ts';
+import { describeLifecycle, guideOf, lifecycleHeaders, pathOf } from './rest-operation.ts';
 
 // zod cannot convert ids and dates, so they define their OpenAPI schema with `meta`.
 const TO_OPENAPI = { target: 'openapi-3.0', unrepresentable: 'any' } as const;
@@ -49,12 +48,20 @@ const ERROR_HEADERS: Readonly<Record<number, string>> = {
   503: 'Retry-After',
 };
 
-const toHeaders = (...names: readonly (string | false | undefined)[]): object =>
+const toHeaders = (...names: readonly (string | false | undefined)[]) =>
   Object.fromEntries(
-    names.flatMap((name) => (name ? [[name, { type: 'string', description: HEADERS[name] }]] : [])),
+    names.flatMap((name) =>
+      name ? [[name, { description: HEADERS[name], schema: { type: 'string' } }]] : [],
+    ),
   );
 
-const toContent = (resource: string, examples?: object): object => ({
+const toParameters = (place: 'path' | 'query', rule: z.ZodObject | undefined): object[] =>
+  Object.entries(rule?.shape ?? {}).map(([name, value]) => {
+    const { description, example, ...schema } = z.toJSONSchema(value, TO_OPENAPI);
+    return { name, in: place, required: place === 'path', description, example, schema };
+  });
+
+const toContent = (resource: string, examples?: object) => ({
   'application/json': { schema: { $ref: `#/components/schemas/${resource}` }, examples },
 });
 
@@ -89,50 +96,43 @@ function toErrors(
   return Object.fromEntries(kinds.map(([, { status }]) => [status, toError(status)]));
 }
 
-/** Returns the function with which @fastify/swagger describes an operation's route. */
-export const describeRoute =
-  (operation: RestOperation, store: Store, config: Config): SwaggerTransform =>
-  ({ url }) => {
-    const { schema, tag, result, hasTag } = operation;
-    const { stability, deprecatedSince, successor } = operation.lifecycle;
-    const { auth, replicaUrl } = config;
-    const guide = `\`${successor}\` in GraphQL returns the same data: see the [migration guide](${guideOf(operation)}).`;
-    const headers = [
-      'X-Request-Id',
-      'Cache-Control',
-      ...Object.keys(lifecycleHeaders(operation, config)),
-    ];
-    return {
-      url,
-      schema: {
-        ...schema,
-        tags: [tag.name],
-        description: [schema.description, describeLifecycle(operation, config), guide].join('\n\n'),
-        params: schema.params && z.toJSONSchema(schema.params, TO_OPENAPI),
-        querystring: schema.querystring && z.toJSONSchema(schema.querystring, TO_OPENAPI),
-        headers: {
-          type: 'object',
-          properties: toHeaders(hasTag && 'If-None-Match', replicaUrl && POSITION_HEADER),
-        },
-        // GitBook has no badge for a stable operation.
-        ...(deprecatedSince && { deprecated: true, 'x-deprecated-sunset': toDay(config.sunset) }),
-        // The panel is hidden, because a single click on a beta route could load every row.
-        ...(stability === 'beta' && { 'x-stability': 'beta', 'x-hideTryItPanel': true }),
-        // A token is optional if anyone may read.
-        ...(auth && { security: [...(auth.readIsOpen ? [{}] : []), { bearer: [] }] }),
-        response: {
-          200: {
-            description: store.rest.resources[result]?.description,
-            // Described once: the other responses have the same.
-            headers: toHeaders(...headers, hasTag && 'ETag'),
-            content: toContent(result),
-          },
-          ...(hasTag && { 304: { type: 'null', description: 'The resource is unchanged.' } }),
-          ...toErrors(operation, store, config),
-        },
+/** Describes an operation. */
+function toOperation(operation: RestOperation, store: Store, config: Config): object {
+  const { tag, result, hasTag } = operation;
+  const { params, querystring, description, ...texts } = operation.schema;
+  const { stability, deprecatedSince, successor } = operation.lifecycle;
+  const { auth, replicaUrl } = config;
+  const guide = `\`${successor}\` in GraphQL returns the same data: see the [migration guide](${guideOf(operation)}).`;
+  const sent = toHeaders(hasTag && 'If-None-Match', replicaUrl && POSITION_HEADER);
+  // Described once: the other responses have the same.
+  const lifecycle = Object.keys(lifecycleHeaders(operation, config));
+  const headers = toHeaders('X-Request-Id', 'Cache-Control', ...lifecycle, hasTag && 'ETag');
+  return {
+    ...texts,
+    tags: [tag.name],
+    description: [description, describeLifecycle(operation, config), guide].join('\n\n'),
+    parameters: [
+      ...toParameters('path', params),
+      ...toParameters('query', querystring),
+      ...Object.entries(sent).map(([name, header]) => ({ name, in: 'header', ...header })),
+    ],
+    // GitBook has no badge for a stable operation.
+    ...(deprecatedSince && { deprecated: true, 'x-deprecated-sunset': toDay(config.sunset) }),
+    // The panel is hidden, because a single click on a beta route could load every row.
+    ...(stability === 'beta' && { 'x-stability': 'beta', 'x-hideTryItPanel': true }),
+    // A token is optional if anyone may read.
+    ...(auth && { security: [...(auth.readIsOpen ? [{}] : []), { bearer: [] }] }),
+    responses: {
+      200: {
+        description: store.rest.resources[result]?.description,
+        headers,
+        content: toContent(result),
       },
-    };
+      ...(hasTag && { 304: { description: 'The resource is unchanged.' } }),
+      ...toErrors(operation, store, config),
+    },
   };
+}
 
 /** Returns the schemas of the document by name. They refer to each other by name. */
 function toSchemas({ errorCodes, rest: { resources } }: Store): Record<string, object> {
@@ -164,34 +164,30 @@ function toSchemas({ errorCodes, rest: { resources } }: Store): Record<string, o
   );
 }
 
-/** Returns the options of @fastify/swagger for the document about a store's routes, which have tags. */
-export const toOpenApiOptions = (store: Store, { auth }: Config): FastifyDynamicSwaggerOptions => ({
-  openapi: {
-    openapi: '3.0.3',
-    info: {
-      title: store.title,
-      // That of the REST contract, which does not depend on the gateway's release.
-      version: '1.0.0',
-      description: `The REST routes of the ${store.title.toLowerCase()} gateway. All other operations are in GraphQL, at /graphql.`,
-      contact: { name: 'The operator of this gateway' },
-      license: { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' },
-    },
-    externalDocs: { description: 'This document as a reference page.', url: 'docs' },
-    // The folder of this document, which is the gateway's root.
-    servers: [{ url: '.' }],
-    tags: [...new Map(store.rest.operations.map(({ tag }) => [tag.name, tag])).values()],
-    security: [],
-    components: auth ? { securitySchemes: { bearer: BEARER } } : {},
+/** Returns the OpenAPI document about a store's routes. */
+export const toOpenApi = (store: Store, config: Config): object => ({
+  openapi: '3.0.3',
+  info: {
+    title: store.title,
+    // That of the REST contract, which does not depend on the gateway's release.
+    version: '1.0.0',
+    description: `The REST routes of the ${store.title.toLowerCase()} gateway. All other operations are in GraphQL, at /graphql.`,
+    contact: { name: 'The operator of this gateway' },
+    license: { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' },
   },
-  hideUntagged: true,
-  // The server's URL is relative, so it is not part of any path.
-  stripBasePath: false,
-  // The plugin knows only the schemas of routes.
-  transformObject: (document) =>
-    'openapiObject' in document
-      ? {
-          ...document.openapiObject,
-          components: { ...document.openapiObject.components, schemas: toSchemas(store) },
-        }
-      : {},
+  externalDocs: { description: 'This document as a reference page.', url: 'docs' },
+  // The folder of this document, which is the gateway's root.
+  servers: [{ url: '.' }],
+  tags: [...new Map(store.rest.operations.map(({ tag }) => [tag.name, tag])).values()],
+  security: [],
+  paths: Object.fromEntries(
+    store.rest.operations.map((operation) => [
+      pathOf(operation),
+      { get: toOperation(operation, store, config) },
+    ]),
+  ),
+  components: {
+    schemas: toSchemas(store),
+    ...(config.auth && { securitySchemes: { bearer: BEARER } }),
+  },
 });

@@ -5,10 +5,6 @@ import type { RestOperation } from '../store.ts';
 
 export const pathOf = ({ name }: RestOperation): string => name.replace('GET ', '');
 
-/** Returns the path of an operation in the form of Fastify: `/books/:bookId`. */
-export const urlOf = (operation: RestOperation): string =>
-  pathOf(operation).replaceAll(/\{(\w+)\}/g, ':$1');
-
 export const deprecatedOf = (operations: readonly RestOperation[]) =>
   operations.flatMap(({ name, lifecycle: { deprecatedSince: since, successor } }) =>
     since ? { name, since, successor } : [],

@@ -1,6 +1,5 @@
 import compress from '@fastify/compress';
 import cors from '@fastify/cors';
-import swagger from '@fastify/swagger';
 import websocket from '@fastify/websocket';
 import Fastify, {
   type FastifyBaseLogger,
@@ -16,7 +15,6 @@ import type { EndpointOptions } from '../graphql/yoga.ts';
 import { rejectData, sendError } from '../http/errors.ts';
 import { createPageRoutes } from '../pages/page-routes.ts';
 import { createRest } from '../rest/create-rest.ts';
-import { toOpenApiOptions } from '../rest/openapi.ts';
 import type { Store } from '../store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { limitUnsent, trackConnections } from './connections.ts';
@@ -135,7 +133,6 @@ export async function createApp(
   // Requests that are not for the store.
   const quietly = { logLevel: 'debug' } as const;
   await app.register(endpoint);
-  await app.register(swagger, toOpenApiOptions(store, config));
   await app.register(createRest(store, options));
   if (config.mcpOperations) await app.register(await openMcp(config.mcpOperations, options, store));
   await app.register(createHealth(options, shutdown), quietly);

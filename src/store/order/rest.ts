@@ -18,12 +18,12 @@ const Query = z.strictObject({
     .optional()
     .meta({
       description: `The maximum number of orders; ${MAX_PAGE} if only \`after\` is set.`,
-      examples: [100],
+      example: 100,
     }),
   after: RowId.optional().meta({
     description:
       'Only orders with greater ids. Pass the id of the last order on the previous page.',
-    examples: [3],
+    example: 3,
   }),
 });
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Id, type RestOperation } from '../../gateway/index.ts';
 import { pets } from './pets.ts';
 
-const Params = z.object({ petId: Id.meta({ description: 'The id of the pet.', examples: [1] }) });
+const Params = z.object({ petId: Id.meta({ description: 'The id of the pet.', example: 1 }) });
 
 // What the OpenAPI document promises, whatever SQL or a later release has stored.
 const Stored = z.object({ name: z.string(), status: pets.fields.status.rule });
