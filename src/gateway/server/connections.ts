@@ -1,4 +1,4 @@
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 
@@ -46,6 +46,10 @@ export function limitUnsent(
   maxBytes: number,
 ): void {
   const sending = new WeakMap<Socket, number>();
+  const count = (socket: Socket, response: ServerResponse, bytes: number): void => {
+    sending.set(socket, bytes);
+    response.once('close', () => sending.delete(socket));
+  };
   let unsent = new Map<Socket, Unsent>();
   const enforce = (): void => {
     const now = performance.now();
@@ -72,16 +76,12 @@ export function limitUnsent(
   const timer = setInterval(enforce, CHECK_INTERVAL_MS).unref();
   app.addHook('onClose', async () => clearInterval(timer));
   app.addHook('onSend', ({ raw: { socket } }, reply, payload, done) => {
-    const count = (bytes: number): void => {
-      sending.set(socket, bytes);
-      reply.raw.once('close', () => sending.delete(socket));
-    };
-    if (Buffer.isBuffer(payload)) count(0);
+    if (Buffer.isBuffer(payload)) count(socket, reply.raw, 0);
     if (typeof payload !== 'string' || Buffer.byteLength(payload) <= LARGE_BYTES) {
       return done(null, payload);
     }
     const bytes = Buffer.from(payload);
-    count(bytes.length);
+    count(socket, reply.raw, bytes.length);
     enforce();
     // Removed if the response is compressed.
     void reply.header('Content-Length', bytes.length);
