@@ -70,12 +70,9 @@ export const createRest =
       // Fastify's form of a parameter is `:petId`.
       app.get(route.replaceAll(/\{(\w+)\}/g, ':$1'), {
         config: { route },
-        // Also of errors.
-        onRequest: (_request, reply, next) => {
-          void reply.headers(headers);
-          next();
-        },
         handler: async (request, reply) => {
+          // Also those of errors.
+          void reply.headers(headers);
           const caller = await context.authenticate(request);
           requireScope(caller, 'read');
           metrics.countCalls([name], request.headers, {
