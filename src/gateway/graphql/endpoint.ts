@@ -81,25 +81,18 @@ function writeResults(
   return stringifyResult(result);
 }
 
-/** Creates the function that executes an operation, and returns the response's text or stream. */
-const createRespond =
-  ({ executor, log }: EndpointOptions) =>
-  async (request: FastifyRequest, reply: FastifyReply, params: DocumentParams) => {
-    const { raw: req, requestLog, caller } = request;
-    const { raw: res } = reply;
-    const isSafe = request.method !== 'POST';
-    const acceptsStream = acceptsEvents(request);
-    const asked = { req, res, requestLog, caller, params, isSafe, acceptsStream };
-    const results = await executor(asked);
-    return writeResults(results, request, reply, log);
-  };
-
 /** Creates GraphQL over HTTP (GET, HEAD and POST), Server-Sent Events and WebSocket. */
 export function createGraphqlEndpoint(options: EndpointOptions) {
-  const { streams, config, context } = options;
+  const { streams, config, context, executor, log } = options;
   const { limits } = config;
   const webSockets = createWebSockets(options);
-  const respond = createRespond(options);
+  const respond = async (request: FastifyRequest, reply: FastifyReply, params: DocumentParams) => {
+    const { raw: req, requestLog, caller } = request;
+    const isSafe = request.method !== 'POST';
+    const acceptsStream = acceptsEvents(request);
+    const asked = { req, res: reply.raw, requestLog, caller, params, isSafe, acceptsStream };
+    return writeResults(await executor(asked), request, reply, log);
+  };
 
   const routes: FastifyPluginCallback = (app, _options, done) => {
     app.decorateRequest('caller');
@@ -107,7 +100,7 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
       // ws does not read the body of a rejected handshake, and a client that has left needs none.
       if (request.ws || reply.raw.destroyed) throw thrown;
       const error = toExecutionError(toResponseError(thrown));
-      return writeResults({ errors: [error] }, request, reply, options.log);
+      return writeResults({ errors: [error] }, request, reply, log);
     });
     // The caller is authenticated before its body is read.
     app.addHook('onRequest', async (request) => {
