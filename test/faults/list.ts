@@ -711,8 +711,8 @@ const AGENTS: Fault[] = [
   {
     name: 'a model that sends null for what it omits gets an error',
     file: 'src/gateway/mcp/arguments.ts',
-    text: 'inner === null && schemas.has(name)',
-    replacement: 'inner === undefined && schemas.has(name)',
+    text: 'inner === null ? !takesNull(of)',
+    replacement: 'inner === null ? false',
     test: ['test/gateway/mcp.test.ts', 'treats null for'],
   },
   {
