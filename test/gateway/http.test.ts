@@ -1,4 +1,6 @@
+import { connect } from 'node:net';
 import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 
 import { serverAudits } from 'graphql-http';
@@ -308,5 +310,39 @@ describe('an unsupported method', () => {
     expect(answer.status).toBe(405);
     expect(answer.headers.get('allow')).toBe(allow);
     expect(answer.body).toContain('"METHOD_NOT_ALLOWED"');
+  });
+});
+
+/** A handshake. */
+const upgrade = (target: string): string =>
+  `GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+  'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n';
+
+/** Sends bytes, and returns the statuses of the responses once the gateway has closed the connection. */
+const statusesUntilClosed = async (bytes: string): Promise<number[]> => {
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+  socket.write(bytes);
+  const received = await text(socket);
+  return Array.from(received.matchAll(/HTTP\/1\.1 (\d+) /g), ([, status]) => Number(status));
+};
+
+describe('a connection with the header Upgrade', () => {
+  // A proxy could send a request of another client on it, which nothing would read.
+  it.each([
+    ['an invalid escape', '/pets/%', 400],
+    ['an id that is too long', `/pets/${'9'.repeat(101)}`, 414],
+    ['an unknown path', '/nowhere', 404],
+    ['the path of a page', '/docs', 404],
+    ['the path of another route', '/health', 404],
+  ])(
+    'is closed after its response, and is no WebSocket, with %s',
+    async (_name, target, status) => {
+      expect(await statusesUntilClosed(upgrade(target))).toEqual([status]);
+    },
+  );
+
+  it('is closed if it comes before the response to the previous request', async () => {
+    const query = 'GET /graphql?query={__typename} HTTP/1.1\r\nHost: localhost\r\n\r\n';
+    expect(await statusesUntilClosed(query + upgrade('/graphql'))).toEqual([]);
   });
 });

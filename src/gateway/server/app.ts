@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http';
+
 import compress from '@fastify/compress';
 import cors from '@fastify/cors';
 import websocket from '@fastify/websocket';
@@ -17,9 +19,15 @@ import { createPageRoutes } from '../pages/page-routes.ts';
 import { createRest } from '../rest/create-rest.ts';
 import type { Store } from '../store.ts';
 import type { Log } from '../telemetry/log.ts';
-import { limitUnsent, trackConnections } from './connections.ts';
+import { isAnswering, limitUnsent, trackConnections } from './connections.ts';
 import { createHealth } from './health.ts';
-import { beginRequests, forBrowsers, isWebSocket, requestIdOf } from './requests.ts';
+import {
+  beginRequests,
+  closeAfterUpgrade,
+  forBrowsers,
+  isWebSocket,
+  requestIdOf,
+} from './requests.ts';
 import type { ShutdownState } from './shutdown.ts';
 
 const TIMEOUT_CHECK_MS = 1000;
@@ -57,7 +65,9 @@ function createFastify(config: Config, log: Log): FastifyInstance {
     // How often node:http checks requestTimeout; every 30 seconds by default.
     connectionsCheckingInterval: Math.min(requestTimeoutMs, TIMEOUT_CHECK_MS),
     maxHeaderSize: config.limits.maxHeaderBytes,
-    shouldUpgradeCallback: isWebSocket,
+    // The first hook closes the connection of any other request that comes too early.
+    shouldUpgradeCallback: (request: IncomingMessage) =>
+      isWebSocket(request) && !isAnswering(request.socket),
   };
   return Fastify({
     loggerInstance: toFastifyLog(log),
@@ -65,7 +75,11 @@ function createFastify(config: Config, log: Log): FastifyInstance {
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: ({ headers }) => requestIdOf(headers),
     requestIdHeader: false,
-    frameworkErrors: (error, request, reply) => void sendError(error, request, reply, log),
+    frameworkErrors: (error, request, reply) => {
+      // No hook runs.
+      closeAfterUpgrade(request.raw, reply.raw);
+      sendError(error, request, reply, log);
+    },
     clientErrorHandler: (error, socket) => rejectData(error, socket, log),
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true },
@@ -101,7 +115,7 @@ export async function createApp(
   const { config, log } = options;
   const { maxBodyBytes: maxPayload, maxUnsentBytes } = config.limits;
   const app = createFastify(config, log);
-  const sockets = trackConnections(app.server);
+  const sockets = trackConnections(app.server, config);
   app.addConstraintStrategy(forBrowsers);
   // Only POST /graphql and POST /mcp take a body. Other requests are rejected without reading theirs.
   app.removeAllContentTypeParsers();

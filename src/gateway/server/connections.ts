@@ -4,15 +4,30 @@ import { Readable } from 'node:stream';
 
 import type { FastifyInstance } from 'fastify';
 
+import type { Config } from '../config/config.ts';
+
 const CHECK_INTERVAL_MS = 1000;
 const LARGE_BYTES = 65_536;
 
+/** Whether the response to an earlier request on a connection is incomplete. */
+export const isAnswering = (socket: Socket): boolean =>
+  // oxlint-disable-next-line no-underscore-dangle -- node:http (20 to 26) has no other way that costs other requests nothing
+  '_httpMessage' in socket && socket._httpMessage != null;
+
 /** Returns the open connections of a server. The set changes as they open and close. */
-export function trackConnections(server: Server): ReadonlySet<Socket> {
+export function trackConnections(
+  server: Server,
+  { requestTimeoutMs }: Config,
+): ReadonlySet<Socket> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
+  });
+  server.on('upgrade', (_request, socket: Socket) => {
+    if (isAnswering(socket)) socket.destroy();
+    // node:http no longer limits the time of the socket. If it becomes a WebSocket, ws does.
+    socket.setTimeout(requestTimeoutMs, () => socket.destroy());
   });
   return sockets;
 }

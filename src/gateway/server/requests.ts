@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import type { Config } from '../config/config.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
+import { GRAPHQL_PATH } from '../graphql/endpoint.ts';
 import { wantsPage } from '../graphql/media-types.ts';
 import type { EndpointOptions } from '../graphql/yoga.ts';
 import { isFromAllowedOrigin } from '../http/request.ts';
@@ -44,13 +45,15 @@ export const isWebSocket = ({ headers }: IncomingMessage): boolean =>
   headers.upgrade?.toLowerCase() === 'websocket';
 
 /** Checks that a request may open a WebSocket. @throws GatewayError */
-function requireWebSocket({ headers, raw }: FastifyRequest, config: Config): void {
+function requireWebSocket({ headers, raw, routeOptions }: FastifyRequest, config: Config): void {
   if (!isWebSocket(raw)) {
     throw new GatewayError(
       'BAD_REQUEST',
       `With Node.js ${process.version}, the gateway can't ignore the header Upgrade: send none, or run 22.21, or 24.9 or later.`,
     );
   }
+  // @fastify/websocket would open one at any path, read messages of up to maxPayload there, and then close it.
+  if (routeOptions.url !== GRAPHQL_PATH) throw new GatewayError('NOT_FOUND');
   // Browsers let pages from any site open a WebSocket, and name the site in Origin.
   if (headers.origin !== undefined && !isFromAllowedOrigin(headers, config)) {
     throw new GatewayError(
@@ -58,6 +61,20 @@ function requireWebSocket({ headers, raw }: FastifyRequest, config: Config): voi
       "The header Origin must be the gateway's own origin, as in the header Host, or be in CORS_ORIGINS.",
     );
   }
+}
+
+/**
+ * Closes the connection of a request with the header Upgrade after its response, unless it becomes a WebSocket. node:http
+ * (20 to 26) reads such a connection no more, or drops the rest of the chunk that contained the request: the data that
+ * follows could be the body of a dropped request, and be mistaken for a request.
+ */
+export function closeAfterUpgrade(
+  { headers, socket }: IncomingMessage,
+  response: ServerResponse,
+): void {
+  if (headers.upgrade === undefined) return;
+  response.shouldKeepAlive = false;
+  response.once('finish', () => socket.destroySoon());
 }
 
 /** Lets a route with the constraint `page` serve only browsers that navigate to it. */
@@ -98,9 +115,8 @@ export function beginRequests(
     // A response that waits for the previous one of its connection has no socket. No client and no proxy sends requests
     // so early (pipelining), but one that never reads could make any number of responses wait.
     if (!res.socket) return void req.socket.destroy();
-    // When node:http (20 to 26) ignores an Upgrade, it drops the rest of the chunk that contained the request. The data
-    // that follows could be the body of a dropped request, and be mistaken for a request.
-    if (shutdown.hasStarted || headers.upgrade !== undefined) res.shouldKeepAlive = false;
+    if (shutdown.hasStarted) res.shouldKeepAlive = false;
+    closeAfterUpgrade(req, res);
     request.requestLog = { id };
     void reply.header('x-request-id', id);
     // Browsers must not guess another Content-Type.
