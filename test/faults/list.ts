@@ -257,14 +257,14 @@ const ACCESS: Fault[] = [
     file: 'src/gateway/graphql/execution/admit-plugins.ts',
     text: 'document === call.operation.document && variables === call.variables',
     replacement: 'variables === call.variables',
-    test: ['test/gateway/plugins.test.ts', 'if it replaces the document'],
+    test: ['test/gateway/postgres/plugins.test.ts', 'if it replaces the document'],
   },
   {
     name: 'a rule of a plugin of the store is ignored',
     file: 'src/gateway/graphql/analysis/validation.ts',
     text: 'validateWithin(bounds, schema, document, rules)',
     replacement: 'validateWithin(bounds, schema, document)',
-    test: ['test/gateway/plugins.test.ts', 'adds rules of validation'],
+    test: ['test/gateway/postgres/plugins.test.ts', 'adds rules of validation'],
   },
   {
     name: 'a caller that may only place orders can change the stock',

@@ -191,6 +191,8 @@ describe('a WebSocket handshake', () => {
 
   it.each<[what: string, status: number, own: Record<string, string>, target?: string]>([
     ['at another path', 404, {}, '/other'],
+    ['at the path of another route', 404, {}, '/health'],
+    ['at the path of a page', 404, {}, '/docs'],
     ['from another origin', 403, { Origin: 'https://other.example' }],
     [
       'from another port of the gateway',

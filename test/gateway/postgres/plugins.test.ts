@@ -2,14 +2,14 @@ import { GraphQLError, type GraphQLSchema, parse } from 'graphql';
 import { mergeSchemas, type Plugin, useErrorHandler, usePayloadFormatter } from 'graphql-yoga';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 
-import type { OperationRequest, Store } from '../../src/gateway/index.ts';
-import { openPostgresOf } from '../support/bookshop.ts';
-import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
-import { createSocketClient, openEvents } from '../support/live.ts';
-import { post, TIMES_UNTIL_COMPILED } from '../support/post.ts';
-import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
-import { bookshop } from './bookshop/index.ts';
-import { readOnlyBookshop } from './bookshop/read-only.ts';
+import type { OperationRequest, Store } from '../../../src/gateway/index.ts';
+import { openPostgresOf } from '../../support/bookshop.ts';
+import { type Gateway, openThatOf, startGateway } from '../../support/gateway.ts';
+import { createSocketClient, openEvents } from '../../support/live.ts';
+import { post, TIMES_UNTIL_COMPILED } from '../../support/post.ts';
+import { AUTH_BY_SECRET, bearing, mint } from '../../support/tokens.ts';
+import { bookshop } from '../bookshop/index.ts';
+import { readOnlyBookshop } from '../bookshop/read-only.ts';
 
 const TIMES = TIMES_UNTIL_COMPILED + 1;
 const AUTHORS = '{ authors(first: 1) { nodes { name } } }';
