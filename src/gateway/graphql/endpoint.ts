@@ -76,8 +76,9 @@ function writeResults(
       : writeEvent(toClientResult(results, log, requestLog));
   }
   void reply.type(`${type}; charset=utf-8`);
+  if (!results.errors) return stringifyResult(results);
   const result = toClientResult(results, log, requestLog);
-  if (result.errors) setHead(reply, result, type);
+  setHead(reply, result, type);
   return stringifyResult(result);
 }
 
