@@ -3,9 +3,11 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 
+import { errorCodes } from 'fastify';
 import { serverAudits } from 'graphql-http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { toResponseError } from '../../src/gateway/http/errors.ts';
 import {
   type ClientError,
   type Gateway,
@@ -299,6 +301,13 @@ it.each([
     expect(answer.headers.get('content-type')).toBe(`${GRAPHQL_TYPE}; charset=utf-8`);
   },
 );
+
+it('an error of Fastify is an internal one unless it is about the request', () => {
+  const { FST_ERR_BAD_URL, FST_ERR_REP_INVALID_PAYLOAD_TYPE } = errorCodes;
+  expect(toResponseError(new FST_ERR_BAD_URL('/%zz')).code).toBe('BAD_REQUEST');
+  const own = toResponseError(new FST_ERR_REP_INVALID_PAYLOAD_TYPE('number'));
+  expect([own.code, own.isLogged]).toEqual(['INTERNAL_SERVER_ERROR', true]);
+});
 
 describe('an unsupported method', () => {
   it.each([

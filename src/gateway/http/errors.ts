@@ -22,8 +22,10 @@ const ERROR_CODES: Record<string, ErrorCode> = {
 /** Returns the error for the caller of anything that a route, a plugin or Fastify throws. */
 export function toResponseError(error: unknown): GatewayError {
   const code = codeOf(error);
-  if (code.startsWith('FST_ERR_')) return new GatewayError(ERROR_CODES[code] ?? 'BAD_REQUEST');
-  return toGatewayError(error);
+  // Fastify also has errors about the gateway's own mistakes, with status 500.
+  const { statusCode = 500 }: { statusCode?: number } = Object(error);
+  const isOfCaller = code.startsWith('FST_ERR_') && statusCode < 500;
+  return isOfCaller ? new GatewayError(ERROR_CODES[code] ?? 'BAD_REQUEST') : toGatewayError(error);
 }
 
 /** Logs the rejection of a request that has no line of its own. */
