@@ -147,6 +147,20 @@ describe('the size of a GraphQL response', () => {
   });
 });
 
+it('a query waits for a turn, which is in the log, if its result may be larger than two megabytes', async () => {
+  const all = repeat(90, (index) => `n${index}: description`);
+  for (const [name, fields, waits] of [
+    ['Large', all, true],
+    ['Small', 'description', false],
+  ] as const) {
+    await gateway.graphql(`query ${name} { categories(first: 100) { nodes { ${fields} } } }`);
+    const ended = (): unknown =>
+      gateway.loggedLines.find((line) => Object(line).operationName === name);
+    await expect.poll(ended).toBeDefined();
+    expect(Object(ended()).queueMs !== undefined).toBe(waits);
+  }
+});
+
 it('the size of a value is the length of its JSON in bytes', () => {
   assert(
     property(jsonValue(), nat(), (value, less) => {

@@ -23,6 +23,7 @@ import { compileQueries } from './execution/compile-queries.ts';
 import { executeByGraphqlJs } from './execution/graphql-js.ts';
 import { limitCost } from './execution/limit-cost.ts';
 import { limitTime } from './execution/limit-time.ts';
+import { queueLarge } from './execution/queue-large.ts';
 import { countUsage, reportDeprecations } from './execution/report-usage.ts';
 import { subscribeToChanges } from './execution/subscribe.ts';
 import { traceOperations } from './execution/trace-operations.ts';
@@ -77,6 +78,7 @@ const pluginsOf = (
   executeByGraphqlJs(config),
   // Passes queries with invalid arguments on to the plugin before.
   compileQueries(context.source),
+  queueLarge(),
   limitTime(config.responseTimeoutMs),
   ...(context.sourceFor ? [chooseSource(context.sourceFor)] : []),
   traceOperations(),
