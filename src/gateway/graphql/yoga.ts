@@ -21,9 +21,8 @@ import {
 import { chooseSource } from './execution/choose-source.ts';
 import { compileQueries } from './execution/compile-queries.ts';
 import { executeByGraphqlJs } from './execution/graphql-js.ts';
-import { limitCost } from './execution/limit-cost.ts';
+import { limitCost, queueLarge } from './execution/limit-cost.ts';
 import { limitTime } from './execution/limit-time.ts';
-import { queueLarge } from './execution/queue-large.ts';
 import { countUsage, reportDeprecations } from './execution/report-usage.ts';
 import { subscribeToChanges } from './execution/subscribe.ts';
 import { traceOperations } from './execution/trace-operations.ts';

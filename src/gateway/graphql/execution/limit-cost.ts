@@ -1,10 +1,13 @@
 import { type ExecutionResult, OperationTypeNode } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 
+import { callerKeyOf } from '../../auth/caller.ts';
 import type { Limits } from '../../config/config.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
+import { addWait } from '../../telemetry/request-log.ts';
 import type { Estimate } from '../analysis/field-cost.ts';
 import { toExecutionError } from '../client-errors.ts';
+import { createFairQueue } from '../fair-queue.ts';
 import { isLargerThan, JsonText } from '../json-text.ts';
 import { MAX_RESULT_COST } from '../streams.ts';
 import { type Call, mapResult } from './call.ts';
@@ -106,3 +109,29 @@ export const limitCost = (limits: Limits): Plugin<Call> => ({
     setExecuteFn((args) => mapResult(executeFn(args), limit));
   },
 });
+
+const LARGE_BYTES = 2_000_000;
+const MAX_AT_ONCE = 10;
+
+/**
+ * Executes at most ten queries at the same time whose result may be larger than two megabytes. While a query is executed, its
+ * rows take several times the memory of its response, which is limited only from when it is text. Callers take turns.
+ */
+export function queueLarge(): Plugin<Call> {
+  const enqueue = createFairQueue({ concurrency: MAX_AT_ONCE, restFactor: 0 });
+  return {
+    onExecute({ args: { contextValue: call }, executeFn, setExecuteFn }) {
+      const { estimate, operation, caller, req, requestLog, recipient } = call;
+      const isQuery = operation.node.operation === OperationTypeNode.QUERY;
+      if (!isQuery || estimate.bytes <= LARGE_BYTES) return;
+      const queuedAt = performance.now();
+      setExecuteFn((args) =>
+        enqueue(callerKeyOf(caller, req), () => {
+          addWait(requestLog, 'queueMs', queuedAt);
+          // Nobody receives the result.
+          return recipient.destroyed ? {} : executeFn(args);
+        }),
+      );
+    },
+  };
+}
