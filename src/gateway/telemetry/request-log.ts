@@ -58,7 +58,10 @@ const toSource = ({ id, operationName }: RequestLog) => ({ requestId: id, operat
 // A statement that takes longer is logged.
 const SLOW_MS = 1000;
 
-/** Sends a statement for a request, if any, and waits for its result. Logs a slow statement, and adds the SQL to an error, which is logged with it. */
+/**
+ * Sends a statement for a request, if any, and waits for its result. Logs a slow statement, and adds the SQL to an error,
+ * which is logged with it.
+ */
 export async function watchStatement<Result>(
   log: Log,
   requestLog: RequestLog | undefined,

@@ -114,15 +114,15 @@ const LARGE_BYTES = 2_000_000;
 const MAX_AT_ONCE = 10;
 
 /**
- * Executes at most ten queries at the same time whose result may be larger than two megabytes. While a query is executed, its
- * rows take several times the memory of its response, which is limited only from when it is text. Callers take turns.
+ * Executes at most ten queries whose results may be larger than two megabytes at the same time; callers take turns. Until
+ * a result is text, from when its memory is limited (server/connections.ts), its rows take several times as much.
  */
 export function queueLarge(): Plugin<Call> {
   const enqueue = createFairQueue({ concurrency: MAX_AT_ONCE, restFactor: 0 });
   return {
     onExecute({ args: { contextValue: call }, executeFn, setExecuteFn }) {
       const { estimate, operation, caller, req, requestLog, recipient } = call;
-      const isQuery = operation.node.operation === OperationTypeNode.QUERY;
+      const isQuery = operation.node.operation === QUERY;
       if (!isQuery || estimate.bytes <= LARGE_BYTES) return;
       const queuedAt = performance.now();
       setExecuteFn((args) =>
