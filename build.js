@@ -135,7 +135,7 @@ if (builtDigest !== currentDigest && (canBuild || builtDigest === undefined)) {
   for (const { path, contents } of outputFiles) writeFileSync(join(DIST, basename(path)), contents);
   const { renderGuide } = await import('./scripts/render-guide.js');
   writeFileSync(join(DIST, 'guide.json'), renderGuide());
-  cpSync('src/gateway/pages/browser', join(DIST, 'browser'), { recursive: true });
+  cpSync('src/gateway/site/browser', join(DIST, 'browser'), { recursive: true });
   mkdirSync(join(DIST, 'swagger-ui'));
   for (const file of SWAGGER_UI_FILES) {
     cpSync(join(SWAGGER_UI, 'static', file), join(DIST, 'swagger-ui', file));

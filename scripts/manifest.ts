@@ -17,7 +17,7 @@ import {
   validate,
 } from 'graphql';
 
-import { hashOf } from '../src/gateway/graphql/manifest.ts';
+import { hashOf } from '../src/gateway/operation/manifest.ts';
 import { petStore } from '../src/store/index.ts';
 
 const { schema } = petStore;

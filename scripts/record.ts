@@ -7,7 +7,7 @@ import { Client, type QueryConfig } from 'pg';
 import { deleteOldChanges } from '../src/gateway/changes/change-log.ts';
 import { readConfig } from '../src/gateway/config/config.ts';
 import { openDatabase } from '../src/gateway/database/open-database.ts';
-import { deleteOldKeys } from '../src/gateway/tables/idempotency.ts';
+import { deleteOldKeys } from '../src/gateway/model/idempotency.ts';
 import { petStore } from '../src/store/index.ts';
 import { MIGRATIONS } from '../src/store/migrations.ts';
 import { openApiOf } from '../test/support/documented.ts';

@@ -5,8 +5,8 @@ import { type Config, ConfigError } from './gateway/config/config.ts';
 import { copyStore } from './gateway/database/copy-store.ts';
 import { openDatabase } from './gateway/database/open-database.ts';
 import { storeFolderOf } from './gateway/database/template.ts';
+import { checkDatabase } from './gateway/schema/check-database.ts';
 import { run } from './gateway/server/run.ts';
-import { checkDatabase } from './gateway/tables/check-database.ts';
 import { petStore } from './store/index.ts';
 
 const COPY = '--copy-embedded';

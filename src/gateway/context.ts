@@ -3,8 +3,8 @@ import type { LimitFunction } from 'p-limit';
 import type { Authenticate, Caller } from './auth/caller.ts';
 import type { ChangeFeed } from './changes/feed.ts';
 import type { Recipient } from './database/recipient.ts';
-import type { DataSource } from './tables/loaders.ts';
-import type { SourceFor } from './tables/source-for.ts';
+import type { DataSource } from './model/loaders.ts';
+import type { SourceFor } from './model/source-for.ts';
 import type { RequestLog } from './telemetry/request-log.ts';
 
 /** The parts of the gateway that routes can use. */

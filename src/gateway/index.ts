@@ -18,17 +18,17 @@ export { isDuplicate, isOutOfRange, isRolledBack } from './database/database-err
 export { onlyRow, type Session } from './database/session.ts';
 
 // Tables and lists: how a type's rows are read, filtered, sorted and written.
-export * as filterBy from './tables/filter-by.ts';
-export { defineWrite } from './tables/define-write.ts';
-export { writeOnce } from './tables/idempotency.ts';
-export { createLoad, type DataSource, MAX_SHARED } from './tables/loaders.ts';
-export { insertLines, linesOf, rowsOfLines } from './tables/lines.ts';
-export { createRepository } from './tables/repository.ts';
-export { createTables } from './tables/stored-table.ts';
+export * as filterBy from './list/filter-by.ts';
+export { defineWrite } from './model/define-write.ts';
+export { writeOnce } from './model/idempotency.ts';
+export { createLoad, type DataSource, MAX_SHARED } from './model/loaders.ts';
+export { insertLines, linesOf, rowsOfLines } from './model/lines.ts';
+export { createRepository } from './repository.ts';
+export { createTables } from './model/stored-table.ts';
 
 // The types of the values that a store passes to the gateway or receives from it.
 export type { RestOperation, Store } from './store.ts';
-export type { OperationRequest } from './graphql/execution/call.ts';
+export type { OperationRequest } from './operation/steps/call.ts';
 
 // GraphQL: the builder, and resolvers of fields.
 export { createBuilder } from './schema/create-builder.ts';

@@ -4,8 +4,8 @@ import type { z } from 'zod';
 
 import type { ErrorCodes } from './contract/error-codes.ts';
 import type { Session } from './database/session.ts';
-import type { DataSource } from './tables/loaders.ts';
-import type { Repository } from './tables/repository.ts';
+import type { DataSource } from './model/loaders.ts';
+import type { Repository } from './repository.ts';
 
 /** A GET route, and what the OpenAPI document and the migration guide say about it. */
 export interface RestOperation<
@@ -78,7 +78,7 @@ export interface Store {
   readonly schema: GraphQLSchema;
   /** The schema types whose changes are recorded, with their rows. */
   readonly changedTypes: ReadonlyMap<string, Repository>;
-  /** Further plugins of Yoga, or of Envelop: graphql/yoga.ts says what they can rely on. */
+  /** Further plugins of Yoga, or of Envelop: operation/yoga.ts says what they can rely on. */
   readonly plugins?: readonly StorePlugin[];
   /** The store's error codes, besides the gateway's. */
   readonly errorCodes: ErrorCodes;

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { readGuide } from '../../src/gateway/pages/guide.ts';
+import { readGuide } from '../../src/gateway/site/guide.ts';
 import { petStore } from '../../src/store/index.ts';
 import { SCHEMES, setScheme } from '../support/browser.ts';
 import {

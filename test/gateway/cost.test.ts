@@ -7,8 +7,8 @@ import {
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
-import { readExamples } from '../../src/gateway/pages/files.ts';
 import { fillSample } from '../../src/gateway/server/fill-sample.ts';
+import { readExamples } from '../../src/gateway/site/files.ts';
 import { petStore } from '../../src/store/index.ts';
 import { askCost, countFields, expectEnoughCost, expectRejected } from '../support/cost.ts';
 import {

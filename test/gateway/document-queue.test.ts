@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { Change } from '../../src/gateway/changes/change-log.ts';
 import { readConfig } from '../../src/gateway/config/config.ts';
-import { operationOf } from '../../src/gateway/graphql/analysis/operation.ts';
-import { createDocuments, createInTurn } from '../../src/gateway/graphql/documents.ts';
-import type { Call } from '../../src/gateway/graphql/execution/call.ts';
-import { limitTime } from '../../src/gateway/graphql/execution/limit-time.ts';
+import { createDocuments, createInTurn } from '../../src/gateway/operation/documents.ts';
+import { operationOf } from '../../src/gateway/operation/operation.ts';
+import type { Call } from '../../src/gateway/operation/steps/call.ts';
+import { limitTime } from '../../src/gateway/operation/steps/limit-time.ts';
 import { petStore } from '../../src/store/index.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { hashOf } from '../support/manifest.ts';

@@ -3,7 +3,7 @@ import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promi
 
 import { describe, expect, it } from 'vitest';
 
-import { createFairQueue } from '../../src/gateway/graphql/fair-queue.ts';
+import { createFairQueue } from '../../src/gateway/database/fair-queue.ts';
 
 const LIMITS = { concurrency: 1, maxWaiting: 10, maxWaitMs: 60_000 };
 const REJECTION = { code: 'SERVICE_UNAVAILABLE', headers: { 'Retry-After': '1' }, isLogged: false };

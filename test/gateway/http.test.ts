@@ -7,7 +7,7 @@ import { errorCodes } from 'fastify';
 import { serverAudits } from 'graphql-http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { toResponseError } from '../../src/gateway/http/errors.ts';
+import { toResponseError } from '../../src/gateway/transport/http/errors.ts';
 import {
   type ClientError,
   type Gateway,

@@ -11,9 +11,9 @@ import {
 } from '../../src/gateway/index.ts';
 import type { Kind } from '../../src/gateway/kinds/kind.ts';
 import { KINDS } from '../../src/gateway/kinds/kinds.ts';
-import { requireSortIndexes } from '../../src/gateway/tables/check-database.ts';
-import type { Field } from '../../src/gateway/tables/stored-table.ts';
-import { lowerFirst, toEnumName } from '../../src/gateway/tables/words.ts';
+import type { Field } from '../../src/gateway/model/stored-table.ts';
+import { lowerFirst, toEnumName } from '../../src/gateway/model/words.ts';
+import { requireSortIndexes } from '../../src/gateway/schema/check-database.ts';
 import { petStore } from '../../src/store/index.ts';
 import { openRaw } from '../support/databases.ts';
 import { type Gateway, type OpenDatabase, startGateway } from '../support/gateway.ts';

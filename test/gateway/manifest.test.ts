@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 import { makeManifest } from '../../scripts/manifest.ts';
 import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
-import { readManifest } from '../../src/gateway/graphql/manifest.ts';
+import { readManifest } from '../../src/gateway/operation/manifest.ts';
 import { petStore } from '../../src/store/index.ts';
 import { hashOf, withFolder, withManifest } from '../support/manifest.ts';
 import { bookshop } from './bookshop/index.ts';

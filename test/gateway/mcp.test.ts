@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 
 import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
 import { VERSION } from '../../src/gateway/config/version.ts';
-import { readTools } from '../../src/gateway/mcp/tools.ts';
+import { readTools } from '../../src/gateway/transport/mcp/tools.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { callOf, callTool, connectClient, postMessage } from '../support/mcp.ts';
 import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';

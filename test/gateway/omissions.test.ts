@@ -12,8 +12,8 @@ import {
   errorOf,
   filterBy,
 } from '../../src/gateway/index.ts';
-import type { Conditions } from '../../src/gateway/tables/conditions.ts';
-import type { Field } from '../../src/gateway/tables/stored-table.ts';
+import type { Conditions } from '../../src/gateway/list/conditions.ts';
+import type { Field } from '../../src/gateway/model/stored-table.ts';
 import { petStore } from '../../src/store/index.ts';
 import { startGateway } from '../support/gateway.ts';
 import { modelOf } from '../support/models.ts';

@@ -6,12 +6,12 @@ import Fastify from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
-import { serveAsset } from '../../src/gateway/pages/assets.ts';
-import { readGuide } from '../../src/gateway/pages/guide.ts';
-import { renderHome } from '../../src/gateway/pages/home.ts';
-import { renderMigrationGuide } from '../../src/gateway/pages/migration-guide.ts';
 import { printSchema } from '../../src/gateway/schema/print.ts';
 import { fillSample } from '../../src/gateway/server/fill-sample.ts';
+import { serveAsset } from '../../src/gateway/site/assets.ts';
+import { readGuide } from '../../src/gateway/site/guide.ts';
+import { renderHome } from '../../src/gateway/site/home.ts';
+import { renderMigrationGuide } from '../../src/gateway/site/migration-guide.ts';
 import { petStore } from '../../src/store/index.ts';
 import { listOrders } from '../../src/store/order/rest.ts';
 import { getPet } from '../../src/store/pet/rest.ts';

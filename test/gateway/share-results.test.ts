@@ -2,10 +2,10 @@ import { parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
 import type { Change } from '../../src/gateway/changes/change-log.ts';
-import { type Operation, operationOf } from '../../src/gateway/graphql/analysis/operation.ts';
-import type { Call } from '../../src/gateway/graphql/execution/call.ts';
-import { shareResults } from '../../src/gateway/graphql/execution/share-results.ts';
-import type { Stream } from '../../src/gateway/graphql/streams.ts';
+import { type Operation, operationOf } from '../../src/gateway/operation/operation.ts';
+import type { Call } from '../../src/gateway/operation/steps/call.ts';
+import { shareResults } from '../../src/gateway/operation/steps/share-results.ts';
+import type { Stream } from '../../src/gateway/operation/streams.ts';
 
 /** More than the number of results that are cached. */
 const OPERATIONS = 60;

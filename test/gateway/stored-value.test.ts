@@ -5,7 +5,7 @@ import {
   parseStored,
   type StoredValue,
   stringifyStored,
-} from '../../src/gateway/tables/stored-value.ts';
+} from '../../src/gateway/model/stored-value.ts';
 
 // The texts are those that superjson 2.2.6 wrote.
 const STORED: [what: string, value: unknown, text: string][] = [

@@ -1,9 +1,6 @@
 import { buildSchema, graphql, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
-import { estimate } from '../../src/gateway/graphql/analysis/cost.ts';
-import { type Operation, operationOf } from '../../src/gateway/graphql/analysis/operation.ts';
-import { usageOf } from '../../src/gateway/graphql/analysis/usage.ts';
 import {
   createBuilder,
   createRepository,
@@ -11,6 +8,9 @@ import {
   filterBy,
   listOf,
 } from '../../src/gateway/index.ts';
+import { estimate } from '../../src/gateway/operation/analysis/cost.ts';
+import { usageOf } from '../../src/gateway/operation/analysis/usage.ts';
+import { type Operation, operationOf } from '../../src/gateway/operation/operation.ts';
 import { requireListSizes } from '../../src/gateway/schema/check-store.ts';
 import { printSchema } from '../../src/gateway/schema/print.ts';
 import { limitTexts } from '../../src/gateway/schema/text-sizes.ts';

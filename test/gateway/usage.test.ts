@@ -1,8 +1,8 @@
 import { buildSchema, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
-import { operationOf, type Usage } from '../../src/gateway/graphql/analysis/operation.ts';
-import { usageOf } from '../../src/gateway/graphql/analysis/usage.ts';
+import { usageOf } from '../../src/gateway/operation/analysis/usage.ts';
+import { operationOf, type Usage } from '../../src/gateway/operation/operation.ts';
 
 const schema = buildSchema(`
   type Query { pet(id: ID, old: Int @deprecated): Pet  pets(filter: Filter, status: Status): [Pet] }

@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import sql from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { ALL_ROWS } from '../../src/gateway/tables/pages.ts';
+import { ALL_ROWS } from '../../src/gateway/list/pages.ts';
 import { categories } from '../../src/store/category/categories.ts';
 import { useGateway, gateway } from '../support/gateway.ts';
 

@@ -3,10 +3,10 @@ import { type GraphQLObjectType, OperationTypeNode, parse } from 'graphql';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { estimate } from '../../src/gateway/graphql/analysis/cost.ts';
-import type { Estimate } from '../../src/gateway/graphql/analysis/field-cost.ts';
-import { operationOf } from '../../src/gateway/graphql/analysis/operation.ts';
-import { isLargerThan } from '../../src/gateway/graphql/json-text.ts';
+import { estimate } from '../../src/gateway/operation/analysis/cost.ts';
+import type { Estimate } from '../../src/gateway/operation/analysis/field-cost.ts';
+import { isLargerThan } from '../../src/gateway/operation/json-text.ts';
+import { operationOf } from '../../src/gateway/operation/operation.ts';
 import { petStore } from '../../src/store/index.ts';
 import { countFields } from '../support/cost.ts';
 import { type Gateway, type GraphqlAnswer, openThatOf, startGateway } from '../support/gateway.ts';

@@ -11,7 +11,7 @@ import {
   isRequiredInputField,
 } from 'graphql';
 
-import { upperFirst } from '../../src/gateway/tables/words.ts';
+import { upperFirst } from '../../src/gateway/model/words.ts';
 import { TABLES } from '../../src/store/generated/tables.ts';
 import { petStore } from '../../src/store/index.ts';
 import type { Gateway } from './gateway.ts';

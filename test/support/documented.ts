@@ -3,7 +3,7 @@ import formats from 'ajv-formats';
 import { expect } from 'vitest';
 
 import type { Config } from '../../src/gateway/config/config.ts';
-import { toOpenApi } from '../../src/gateway/rest/openapi.ts';
+import { toOpenApi } from '../../src/gateway/transport/rest/openapi.ts';
 import { petStore } from '../../src/store/index.ts';
 
 type Referenced<Value> = Value | { $ref: string };

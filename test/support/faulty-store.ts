@@ -5,7 +5,7 @@ import { raw } from 'sql-template-tag';
 import { GatewayError } from '../../src/gateway/contract/gateway-error.ts';
 import type { Database } from '../../src/gateway/database/database.ts';
 import type { Session } from '../../src/gateway/database/session.ts';
-import type { Model } from '../../src/gateway/tables/stored-table.ts';
+import type { Model } from '../../src/gateway/model/stored-table.ts';
 import { TABLES as BY_MODEL } from '../../src/store/generated/tables.ts';
 import { openCopy } from './databases.ts';
 import { untilSettled } from './settled.ts';

@@ -1,5 +1,5 @@
-import type { Model } from '../../src/gateway/tables/stored-table.ts';
-import { toEnumName } from '../../src/gateway/tables/words.ts';
+import type { Model } from '../../src/gateway/model/stored-table.ts';
+import { toEnumName } from '../../src/gateway/model/words.ts';
 
 /** A column of a model for a test. */
 export interface TestColumn {

@@ -80,7 +80,7 @@ export async function importTraced(): Promise<TracedProgram> {
   globalThis.tracedFiles = new Set();
   const folder = join('node_modules', '.cache');
   // As in build.js.
-  await cp('src/gateway/pages/browser', join(folder, 'browser'), { recursive: true });
+  await cp('src/gateway/site/browser', join(folder, 'browser'), { recursive: true });
   const outfile = join(folder, 'traced.js');
   await build({
     stdin: {

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import pLimit, { type LimitFunction } from 'p-limit';
 import sql, { join, raw } from 'sql-template-tag';
 
-import type { DataSource } from '../tables/loaders.ts';
+import type { DataSource } from '../model/loaders.ts';
 import type { ChangeLogReader, Follower } from './change-log-reader.ts';
 import {
   compare,

@@ -5,11 +5,11 @@ import { InputError, GatewayError } from '../contract/gateway-error.ts';
 import { parse } from '../contract/parse.ts';
 import type { Database } from '../database/database.ts';
 import { ID } from '../kinds/numbers.ts';
-import { type Bound, decodeCursor, RowEdge } from '../tables/cursor.ts';
-import { pagesOf } from '../tables/list-loaders.ts';
-import type { Listing } from '../tables/listing.ts';
-import type { RecordedRow } from '../tables/stored-table.ts';
-import { columnsOf } from '../tables/table.ts';
+import { type Bound, decodeCursor, RowEdge } from '../list/cursor.ts';
+import { pagesOf } from '../list/list-loaders.ts';
+import type { Listing } from '../list/listing.ts';
+import type { RecordedRow } from '../model/stored-table.ts';
+import { columnsOf } from '../model/table.ts';
 import type { LogSize } from '../telemetry/change-log-metrics.ts';
 
 const KINDS = ['created', 'updated', 'deleted'] as const;

@@ -1,7 +1,7 @@
 import { Repeater } from 'graphql-yoga';
 
 import type { Database } from '../database/database.ts';
-import type { DataSource } from '../tables/loaders.ts';
+import type { DataSource } from '../model/loaders.ts';
 import type { Log } from '../telemetry/log.ts';
 import { type ChangeSource, createCatchUp } from './catch-up.ts';
 import { type Follower, type Observe, ChangeLogReader } from './change-log-reader.ts';

@@ -1,8 +1,8 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag';
 
-import type { DataSource } from '../tables/loaders.ts';
-import type { RecordedCondition } from '../tables/recorded.ts';
-import type { RecordedRow } from '../tables/stored-table.ts';
+import type { RecordedCondition } from '../list/recorded.ts';
+import type { DataSource } from '../model/loaders.ts';
+import type { RecordedRow } from '../model/stored-table.ts';
 import type { Change } from './change-log.ts';
 
 /**

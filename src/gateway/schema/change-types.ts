@@ -10,10 +10,10 @@ import {
 } from '../changes/change-log.ts';
 import type { ChangeFeed } from '../changes/feed.ts';
 import { type CallContext, streamOf } from '../context.ts';
-import { SEARCH_COST } from '../tables/conditions.ts';
-import type { ListArguments, PageArguments } from '../tables/listing.ts';
-import type { Repository } from '../tables/repository.ts';
-import { lowerFirst, toEnumName, toFieldName } from '../tables/words.ts';
+import { SEARCH_COST } from '../list/conditions.ts';
+import type { ListArguments, PageArguments } from '../list/listing.ts';
+import { lowerFirst, toEnumName, toFieldName } from '../model/words.ts';
+import type { Repository } from '../repository.ts';
 import type { Builder } from './builder-types.ts';
 import { rootPage } from './connections.ts';
 import type { defineInputTypes } from './input-types.ts';

@@ -10,9 +10,9 @@ import {
   isObjectType,
 } from 'graphql';
 
-import type { Repository } from '../tables/repository.ts';
-import type { Field } from '../tables/stored-table.ts';
-import { lowerFirst } from '../tables/words.ts';
+import type { Field } from '../model/stored-table.ts';
+import { lowerFirst } from '../model/words.ts';
+import type { Repository } from '../repository.ts';
 import { fieldsIn, type Output } from './fields-in.ts';
 
 // The options that Pothos and the gateway's plugins read. A plugin that the builder does not use adds its options to the

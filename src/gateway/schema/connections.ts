@@ -2,11 +2,11 @@ import type { OutputRef } from '@pothos/core';
 import pLimit from 'p-limit';
 
 import type { CallContext } from '../context.ts';
-import type { ListRequest, Pages } from '../tables/list-loaders.ts';
-import type { ListArguments } from '../tables/listing.ts';
-import { ALL_ROWS } from '../tables/pages.ts';
-import type { Repository } from '../tables/repository.ts';
-import { DEFAULT_PAGE } from '../tables/window.ts';
+import type { ListRequest, Pages } from '../list/list-loaders.ts';
+import type { ListArguments } from '../list/listing.ts';
+import { ALL_ROWS } from '../list/pages.ts';
+import { DEFAULT_PAGE } from '../list/window.ts';
+import type { Repository } from '../repository.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
 import type { FieldSql, ListSize } from './field-extensions.ts';
 import type { defineInputTypes } from './input-types.ts';

@@ -13,8 +13,8 @@ import {
 import { toInvalidInput } from '../contract/parse.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { KINDS } from '../kinds/kinds.ts';
+import type { Repository } from '../repository.ts';
 import type { Store } from '../store.ts';
-import type { Repository } from '../tables/repository.ts';
 import type { Builder, BuilderTypes, StoreBuilder, StoreTypes } from './builder-types.ts';
 import { defineChanges } from './change-types.ts';
 import { checkSizes } from './check-sizes.ts';

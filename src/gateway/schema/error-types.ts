@@ -15,7 +15,7 @@ import {
   shorten,
   Unauthenticated,
 } from '../contract/gateway-error.ts';
-import { toWord, upperFirst } from '../tables/words.ts';
+import { toWord, upperFirst } from '../model/words.ts';
 import type { Builder } from './builder-types.ts';
 import { listOf } from './cost-directives.ts';
 

@@ -1,8 +1,8 @@
 import type { Sql } from 'sql-template-tag';
 import type { ZodType } from 'zod';
 
-import type { ListSource } from '../tables/list-loaders.ts';
-import type { Table } from '../tables/table.ts';
+import type { ListSource } from '../list/list-loaders.ts';
+import type { Table } from '../model/table.ts';
 
 export type Arguments = Readonly<Record<string, unknown>>;
 

@@ -1,8 +1,8 @@
 import type { InputRef } from '@pothos/core';
 
 import type { RangeType } from '../kinds/kind.ts';
-import { type Condition, describe, isIn, type Place } from '../tables/conditions.ts';
-import type { Repository } from '../tables/repository.ts';
+import { type Condition, describe, isIn, type Place } from '../list/conditions.ts';
+import type { Repository } from '../repository.ts';
 import type { Builder } from './builder-types.ts';
 
 // Refers to a type by its name, which Pothos finds when the schema is built.

@@ -4,7 +4,7 @@ import type { Sql } from 'sql-template-tag';
 import type { CallContext } from '../context.ts';
 import { parseId } from '../contract/parse.ts';
 import { onlyRow } from '../database/session.ts';
-import type { RowLoader } from '../tables/loaders.ts';
+import type { RowLoader } from '../model/loaders.ts';
 import type { AggregateRow, Arguments, FieldSql } from './field-extensions.ts';
 
 /** Resolves a field to the row whose id is given in an argument. */

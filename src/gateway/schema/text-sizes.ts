@@ -1,8 +1,8 @@
 import { getNamedType, type GraphQLSchema, isScalarType, specifiedScalarTypes } from 'graphql';
 
 import { KINDS } from '../kinds/kinds.ts';
-import { MAX_SORTED_LENGTH } from '../tables/sorts.ts';
-import type { Model } from '../tables/stored-table.ts';
+import { MAX_SORTED_LENGTH } from '../list/sorts.ts';
+import type { Model } from '../model/stored-table.ts';
 import { TEXT_LENGTH } from './cost-directives.ts';
 import { fieldsIn } from './fields-in.ts';
 

@@ -13,12 +13,12 @@ import { handleProtocols } from 'graphql-ws';
 
 import type { Config } from '../config/config.ts';
 import { codeOf } from '../contract/gateway-error.ts';
-import type { EndpointOptions } from '../graphql/yoga.ts';
-import { rejectData, sendError } from '../http/errors.ts';
-import { createPageRoutes } from '../pages/page-routes.ts';
-import { createRest } from '../rest/create-rest.ts';
+import type { EndpointOptions } from '../operation/yoga.ts';
+import { createPageRoutes } from '../site/page-routes.ts';
 import type { Store } from '../store.ts';
 import type { Log } from '../telemetry/log.ts';
+import { rejectData, sendError } from '../transport/http/errors.ts';
+import { createRest } from '../transport/rest/create-rest.ts';
 import { isAnswering, limitUnsent, trackConnections } from './connections.ts';
 import { createHealth } from './health.ts';
 import {
@@ -96,8 +96,8 @@ function createFastify(config: Config, log: Log): FastifyInstance {
 /** Loads the Model Context Protocol, which takes time and memory, only if it is used. @throws ConfigError */
 async function openMcp(folder: string, options: EndpointOptions, { title, schema }: Store) {
   const [{ createMcp }, { readTools }] = await Promise.all([
-    import('../mcp/endpoint.ts'),
-    import('../mcp/tools.ts'),
+    import('../transport/mcp/endpoint.ts'),
+    import('../transport/mcp/tools.ts'),
   ]);
   return createMcp({ ...options, title, tools: readTools(folder, schema, options.config) });
 }

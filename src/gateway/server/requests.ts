@@ -6,11 +6,11 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import type { Config } from '../config/config.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
-import { GRAPHQL_PATH } from '../graphql/endpoint.ts';
-import { wantsPage } from '../graphql/media-types.ts';
-import type { EndpointOptions } from '../graphql/yoga.ts';
-import { isFromAllowedOrigin } from '../http/request.ts';
+import type { EndpointOptions } from '../operation/yoga.ts';
 import { watchRequest } from '../telemetry/request-log.ts';
+import { GRAPHQL_PATH } from '../transport/http/endpoint.ts';
+import { wantsPage } from '../transport/http/media-types.ts';
+import { isFromAllowedOrigin } from '../transport/http/request.ts';
 import type { ShutdownState } from './shutdown.ts';
 
 // Browsers resolve localhost themselves (RFC 6761 §6.3), and an IP address needs no DNS.

@@ -6,11 +6,11 @@ import { type Config, ConfigError } from '../config/config.ts';
 import { toError } from '../contract/gateway-error.ts';
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open-database.ts';
-import { readManifest } from '../graphql/manifest.ts';
+import { deleteOldKeys } from '../model/idempotency.ts';
+import { readManifest } from '../operation/manifest.ts';
 import { requireComputedTypes } from '../schema/check-computed.ts';
+import { checkDatabase } from '../schema/check-database.ts';
 import type { Store } from '../store.ts';
-import { checkDatabase } from '../tables/check-database.ts';
-import { deleteOldKeys } from '../tables/idempotency.ts';
 import type { Log } from '../telemetry/log.ts';
 import { announceDeprecated, announceInfinite } from './announce.ts';
 import { fillSample } from './fill-sample.ts';
@@ -39,7 +39,7 @@ export async function openStore(store: Store, config: Config, log: Log): Promise
     announceDeprecated('document', manifest, store.schema, log);
   }
   if (config.mcpOperations) {
-    const { readTools } = await import('../mcp/tools.ts');
+    const { readTools } = await import('../transport/mcp/tools.ts');
     const tools = readTools(config.mcpOperations, store.schema, config);
     announceDeprecated('tool', tools, store.schema, log);
   }

@@ -127,7 +127,7 @@ export const completeOrder = defineWrite({
 
 /**
  * Deletes an open order and returns its units to the stock, atomically and once per idempotency key. The pet is locked
- * before the order, in the order of all writes (tables/define-write.ts).
+ * before the order, in the order of all writes (model/define-write.ts).
  * @throws InvalidInput, OrderNotFound, OrderComplete, StockLimitExceeded, IdempotencyConflict
  */
 export const cancelOrder = defineWrite({

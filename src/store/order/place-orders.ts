@@ -37,7 +37,7 @@ export const placeOrders = defineWrite({
  * with their pets.
  *
  * As in takeUnits, one statement does both. It locks all pets, then all their stock, both in the order of the pets' ids
- * (tables/define-write.ts). The ids to lock come from subqueries, which run first (`= any((select …))`); with a join,
+ * (model/define-write.ts). The ids to lock come from subqueries, which run first (`= any((select …))`); with a join,
  * PostgreSQL could lock the stock of one pet before it locks another pet. `needed` is the number of units that a line and
  * the earlier lines for the same pet need in total.
  *

@@ -52,7 +52,7 @@ export function rejectionOf(
  * the pet, then its stock, and reads their values under the locks, so the values cannot change before the statement
  * writes, however many gateways there are. The lock on the pet is shared, because it only has to keep the status from
  * changing: orders for the same pet wait for each other at its stock.
- * Concurrent writes do not deadlock (tables/define-write.ts). The new stock is computed from the locked row
+ * Concurrent writes do not deadlock (model/define-write.ts). The new stock is computed from the locked row
  * (`stock.quantity`): with `item.quantity`, PostgreSQL would apply the CHECK to the value from the start of the
  * statement, before it reads the current value.
  *

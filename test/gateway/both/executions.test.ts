@@ -2,9 +2,9 @@ import { getNamedType, type GraphQLField, isLeafType, isObjectType } from 'graph
 import { raw } from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import type { Field as Column } from '../../../src/gateway/model/stored-table.ts';
+import type { Repository } from '../../../src/gateway/repository.ts';
 import type { Store } from '../../../src/gateway/store.ts';
-import type { Repository } from '../../../src/gateway/tables/repository.ts';
-import type { Field as Column } from '../../../src/gateway/tables/stored-table.ts';
 import { petStore } from '../../../src/store/index.ts';
 import { openPgliteOf, openPostgresOf } from '../../support/bookshop.ts';
 import { describeOnDatabases, openCopy } from '../../support/databases.ts';

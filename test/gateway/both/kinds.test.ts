@@ -2,9 +2,9 @@ import { GraphQLInt, GraphQLString, GraphQLBoolean, type GraphQLScalarType } fro
 import sql, { raw } from 'sql-template-tag';
 import { describe, expect, it } from 'vitest';
 
-import { concatenate } from '../../../src/gateway/graphql/statement/json-sql.ts';
 import type { Kind } from '../../../src/gateway/kinds/kind.ts';
 import { KINDS } from '../../../src/gateway/kinds/kinds.ts';
+import { concatenate } from '../../../src/gateway/operation/statement/json-sql.ts';
 import { ID } from '../../../src/gateway/schema/scalars.ts';
 import { describeOnGateways, gateway } from '../../support/gateway.ts';
 import { SAMPLES } from '../../support/samples.ts';

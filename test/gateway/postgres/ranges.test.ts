@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { readConfig } from '../../../src/gateway/config/config.ts';
 import { createRepository, createTables, filterBy } from '../../../src/gateway/index.ts';
-import type { Field } from '../../../src/gateway/tables/stored-table.ts';
+import type { Field } from '../../../src/gateway/model/stored-table.ts';
 import { createLog } from '../../../src/gateway/telemetry/log.ts';
 import { openCopyOnPostgres, type TestDatabase } from '../../support/databases.ts';
 import { columnName, modelOf } from '../../support/models.ts';

@@ -1,7 +1,7 @@
 import sql, { raw } from 'sql-template-tag';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
-import { deleteOldKeys } from '../../../src/gateway/tables/idempotency.ts';
+import { deleteOldKeys } from '../../../src/gateway/model/idempotency.ts';
 import { TABLES } from '../../../src/store/generated/tables.ts';
 import { petStore } from '../../../src/store/index.ts';
 import {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { deleteOldChanges } from '../../../src/gateway/changes/change-log.ts';
-import { deleteOldKeys } from '../../../src/gateway/tables/idempotency.ts';
+import { deleteOldKeys } from '../../../src/gateway/model/idempotency.ts';
 import { gateway, useGateway } from '../../support/gateway.ts';
 import { openEvents } from '../../support/live.ts';
 import { makeCategory, makePet, mutate } from '../../support/make.ts';

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'graphql';
 import { expect, it } from 'vitest';
 
-import { operationOf } from '../../../src/gateway/graphql/analysis/operation.ts';
-import { readTree } from '../../../src/gateway/graphql/statement/read-tree.ts';
-import type { Node } from '../../../src/gateway/graphql/statement/tree.ts';
+import { operationOf } from '../../../src/gateway/operation/operation.ts';
+import { readTree } from '../../../src/gateway/operation/statement/read-tree.ts';
+import type { Node } from '../../../src/gateway/operation/statement/tree.ts';
 import { petStore } from '../../../src/store/index.ts';
 import { openCopyOnPostgres } from '../../support/databases.ts';
 import { startGateway } from '../../support/gateway.ts';
@@ -43,7 +43,7 @@ function toLines(node: Node): string[] {
   ];
 }
 
-const source = readFileSync('src/gateway/graphql/statement/compile.ts', 'utf8');
+const source = readFileSync('src/gateway/operation/statement/compile.ts', 'utf8');
 
 /** The indented blocks of the comment: a query, its tree and its statement. */
 const [query = '', tree = '', statement = ''] = Array.from(

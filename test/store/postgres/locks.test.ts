@@ -5,7 +5,7 @@ import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { deleteOldKeys } from '../../../src/gateway/tables/idempotency.ts';
+import { deleteOldKeys } from '../../../src/gateway/model/idempotency.ts';
 import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { openCopyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, openThatOf, startGateway } from '../../support/gateway.ts';

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { deleteOldChanges } from '../../../src/gateway/changes/change-log.ts';
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { deleteOldKeys } from '../../../src/gateway/tables/idempotency.ts';
+import { deleteOldKeys } from '../../../src/gateway/model/idempotency.ts';
 import { petStore } from '../../../src/store/index.ts';
 import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { copyOnPostgres } from '../../support/databases.ts';

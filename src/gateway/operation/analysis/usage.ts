@@ -1,0 +1,131 @@
+import {
+  type ASTVisitor,
+  type FragmentDefinitionNode,
+  getNamedType,
+  type GraphQLCompositeType,
+  type GraphQLField,
+  type GraphQLNamedType,
+  type GraphQLSchema,
+  isCompositeType,
+  isInputObjectType,
+  isIntrospectionType,
+  type OperationDefinitionNode,
+  OperationTypeNode,
+  TypeInfo,
+  visit,
+  visitWithTypeInfo,
+} from 'graphql';
+
+import type { Operation, Usage } from '../operation.ts';
+
+interface Element {
+  readonly deprecationReason?: string | null | undefined;
+}
+
+/** Whether a type is an error that a mutation returns as data. */
+export const isError = (type: GraphQLCompositeType): boolean =>
+  type.name === 'Error' ||
+  ('getInterfaces' in type && type.getInterfaces().some(({ name }) => name === 'Error'));
+
+/** Whether the resolver of a field computes the value from data that it already has. */
+function isOwn({ type, extensions }: GraphQLField<unknown, unknown>): boolean {
+  const { ofOtherRow, sql, pothosExposedField } = extensions;
+  if (ofOtherRow === false) return true;
+  if (isCompositeType(getNamedType(type))) return false;
+  return pothosExposedField !== undefined || sql?.kind === 'value' || sql?.kind === 'nodeId';
+}
+
+/**
+ * Whether a field reads data: all fields do, except introspection, mutations themselves, the fields of an error, and
+ * values of a row that has already been read or written.
+ */
+function readsStore(schema: GraphQLSchema, typeInfo: TypeInfo): boolean {
+  const parent = typeInfo.getParentType();
+  const field = typeInfo.getFieldDef();
+  if (!parent || !field || field.name.startsWith('__') || isIntrospectionType(parent)) return false;
+  if (parent === schema.getQueryType()) return true;
+  return parent !== schema.getMutationType() && !isError(parent) && !isOwn(field);
+}
+
+/** Returns the name of the type that declares a field: an interface of `type` that has it, or else `type` itself. */
+function declaredBy(type: GraphQLNamedType, field: string): string {
+  const interfaces = 'getInterfaces' in type ? type.getInterfaces() : [];
+  return (interfaces.find((one) => field in one.getFields()) ?? type).name;
+}
+
+/** Creates a visitor that collects the schema elements of each node. */
+function createVisitor(
+  schema: GraphQLSchema,
+  typeInfo: TypeInfo,
+  operation: OperationDefinitionNode,
+  used: Usage,
+): ASTVisitor {
+  const root = schema.getRootType(operation.operation);
+  const fieldAt = (): string => {
+    const parent = typeInfo.getParentType();
+    const name = typeInfo.getFieldDef()?.name ?? '';
+    return `${parent && declaredBy(parent, name)}.${name}`;
+  };
+  const collectDeprecated = (element: Element | null | undefined, coordinate: string): void => {
+    const reason = element?.deprecationReason;
+    if (reason == null) return;
+    used.deprecated.set(coordinate, reason);
+    used.counted.add(coordinate);
+  };
+  return {
+    Field: (node) => {
+      const field = typeInfo.getFieldDef();
+      if (field && node.arguments?.length) used.fields.set(node, field);
+      if (typeInfo.getParentType() === root) used.counted.add(fieldAt());
+      used.reads ||= readsStore(schema, typeInfo);
+      collectDeprecated(field, fieldAt());
+    },
+    Argument: ({ name }) => {
+      collectDeprecated(typeInfo.getArgument(), `${fieldAt()}(${name.value}:)`);
+    },
+    ObjectField: ({ name }) => {
+      const type = getNamedType(typeInfo.getParentInputType());
+      if (!isInputObjectType(type)) return;
+      collectDeprecated(type.getFields()[name.value], `${type.name}.${name.value}`);
+    },
+    EnumValue: ({ value }) => {
+      collectDeprecated(
+        typeInfo.getEnumValue(),
+        `${getNamedType(typeInfo.getInputType())?.name}.${value}`,
+      );
+    },
+  };
+}
+
+function findUsage(schema: GraphQLSchema, { node: operation, fragments }: Operation): Usage {
+  const typeInfo = new TypeInfo(schema);
+  const used: Usage = {
+    counted: new Set(),
+    deprecated: new Map(),
+    fields: new Map(),
+    reads: false,
+  };
+  // This set grows during the iteration: the visitor adds the fragments that are spread.
+  const definitions = new Set<OperationDefinitionNode | FragmentDefinitionNode>([operation]);
+  const visitor = visitWithTypeInfo(typeInfo, {
+    ...createVisitor(schema, typeInfo, operation, used),
+    FragmentSpread: ({ name }) => {
+      const fragment = fragments.get(name.value);
+      if (fragment) definitions.add(fragment);
+    },
+  });
+  for (const definition of definitions) visit(definition, visitor);
+  return used;
+}
+
+/**
+ * Returns the schema elements that an operation uses. For an invalid document, only `reads` is meaningful. The values of
+ * variables are ignored, so selections that @skip or @include exclude count too.
+ */
+export const usageOf = (schema: GraphQLSchema, operation: Operation): Usage =>
+  (operation.usage ??= findUsage(schema, operation));
+
+/** Whether an operation makes, follows or reads changes, rather than only rows. */
+export const usesChanges = (schema: GraphQLSchema, operation: Operation): boolean =>
+  operation.node.operation !== OperationTypeNode.QUERY ||
+  usageOf(schema, operation).counted.has('Query.changes');

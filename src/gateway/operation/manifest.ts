@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+import { type DocumentNode, Kind, parse, type GraphQLSchema } from 'graphql';
+import { z } from 'zod';
+
+import { ConfigError } from '../config/config.ts';
+import { toError } from '../contract/gateway-error.ts';
+import { perObject } from '../database/per-object.ts';
+import { type Bounds, validateDocument } from './analysis/validation.ts';
+
+/** A document that the operator trusts, parsed and validated. */
+interface TrustedDocument {
+  readonly text: string;
+  readonly parsed: DocumentNode;
+}
+
+/** The trusted documents by id, without the prefix `sha256:`. */
+export type Manifest = ReadonlyMap<string, TrustedDocument>;
+
+export const operationNamesOf = (manifest: Manifest = new Map()): string[] =>
+  [...manifest.values()].flatMap(({ parsed }) =>
+    parsed.definitions.flatMap((definition) =>
+      definition.kind === Kind.OPERATION_DEFINITION && definition.name ? definition.name.value : [],
+    ),
+  );
+
+/** The prefix of an id that is the SHA-256 of the document (GraphQL over HTTP, appendix A). */
+export const HASH_PREFIX = 'sha256:';
+
+/** Returns the SHA-256 of a document in the form that clients and manifests use. */
+export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** Returns an id without the prefix `sha256:`, which clients and manifests may omit. */
+export const withoutPrefix = (id: string): string =>
+  id.startsWith(HASH_PREFIX) ? id.slice(HASH_PREFIX.length) : id;
+
+// The first format is written by Apollo's generator, the second by Relay's compiler and GraphQL Code Generator.
+const Texts = z.union([
+  z
+    .object({
+      format: z.literal('apollo-persisted-query-manifest'),
+      version: z.literal(1),
+      operations: z.array(z.object({ id: z.string(), body: z.string() })),
+    })
+    .transform(({ operations }) => operations.map(({ id, body }): [string, string] => [id, body])),
+  z.record(z.string(), z.string()).transform((texts) => Object.entries(texts)),
+]);
+
+function readJson(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new ConfigError(`DOCUMENTS_MANIFEST can't be read: ${toError(error).message}.`);
+  }
+}
+
+/**
+ * Parses and validates a document. This is done at startup, because clients could not correct an invalid document. A
+ * trusted document is validated only once, so of the limits on documents, only the length applies.
+ */
+function parseTrusted(text: string, schema: GraphQLSchema, bounds: Bounds): DocumentNode {
+  const parsed = parse(text, { maxSourceLength: bounds.limits.maxDocumentLength });
+  const [error] = validateDocument(bounds, schema, parsed);
+  if (error) throw error;
+  return parsed;
+}
+
+/**
+ * Parses and validates all documents.
+ * @throws ConfigError if two documents have the same id, or if a document cannot be executed
+ */
+function toManifest(
+  texts: readonly [string, string][],
+  schema: GraphQLSchema,
+  bounds: Bounds,
+): Manifest {
+  const manifest = new Map<string, TrustedDocument>();
+  for (const [id, text] of texts) {
+    const key = withoutPrefix(id);
+    if (manifest.has(key)) {
+      throw new ConfigError(`DOCUMENTS_MANIFEST contains two documents with the id ${key}.`);
+    }
+    try {
+      manifest.set(key, { text, parsed: parseTrusted(text, schema, bounds) });
+    } catch (error) {
+      throw new ConfigError(
+        `The document ${id} in DOCUMENTS_MANIFEST cannot be executed: ${toError(error).message}`,
+      );
+    }
+  }
+  return manifest;
+}
+
+// Caches each manifest, so that the manifest checked before the database opens is also the manifest in use.
+const manifestsOf = perObject((_schema: GraphQLSchema) => new WeakMap<Bounds, Manifest>());
+
+/**
+ * Reads the manifest of trusted documents, once for each schema and configuration.
+ * @throws ConfigError if the file can't be read or is not a manifest, or if its documents cannot be used
+ */
+export function readManifest(file: string, schema: GraphQLSchema, bounds: Bounds): Manifest {
+  const manifests = manifestsOf(schema);
+  const known = manifests.get(bounds);
+  if (known) return known;
+  const { data: texts } = Texts.safeParse(readJson(file));
+  if (!texts) {
+    throw new ConfigError(
+      `DOCUMENTS_MANIFEST must be a JSON object that maps ids to documents, or an Apollo manifest: ${file} is neither.`,
+    );
+  }
+  const manifest = toManifest(texts, schema, bounds);
+  manifests.set(bounds, manifest);
+  return manifest;
+}

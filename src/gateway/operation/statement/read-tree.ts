@@ -1,0 +1,254 @@
+import { collectFields, collectSubFields } from '@graphql-tools/utils';
+import {
+  type FieldNode,
+  getArgumentValues,
+  getNamedType,
+  type GraphQLField,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  isNonNullType,
+  isObjectType,
+} from 'graphql';
+import parameter from 'sql-template-tag';
+
+import type {
+  AggregateRow,
+  CountOfRows,
+  ListOfRows,
+  ListPart,
+  RelatedRow,
+  RowByArgument,
+} from '../../schema/field-extensions.ts';
+import type { Variables } from '../analysis/field-cost.ts';
+import type { Operation } from '../operation.ts';
+import { formatOf, UNSENDABLE } from './json-sql.ts';
+import type {
+  Aggregate,
+  Aliased,
+  JsonObject,
+  List,
+  Node,
+  Related,
+  Row,
+  Stored,
+  Tree,
+  Value,
+} from './tree.ts';
+import { hasUnread } from './unread.ts';
+
+// Larger queries would take too long to compile.
+const MAX_FIELDS = 500;
+
+/** Thrown for a query that can't be written in SQL. */
+class Unsupported extends Error {}
+
+const unsupported = (): never => {
+  throw new Unsupported();
+};
+
+/** A selected field, with its parent type and the row it belongs to. The first of its nodes contains the arguments. */
+interface Selected {
+  readonly type: GraphQLObjectType;
+  readonly row: Aliased | undefined;
+  readonly field: GraphQLField<unknown, unknown>;
+  readonly node: FieldNode;
+  readonly nodes: FieldNode[];
+}
+
+/** Whether a plugin of the store wraps a field's resolver or checks its arguments, which only graphql-js calls. */
+const callsPlugin = ({ extensions }: Selected['field']): boolean =>
+  extensions.pothosResolveWrapped === true || (extensions.pothosArgMappers ?? []).length > 0;
+
+const argumentsOf = ({ field, node }: Selected, variables: Variables): Variables =>
+  getArgumentValues(field, node, variables);
+
+/** Reads a value, whose SQL is given for the row. */
+const readValue = ({ field: { type } }: Selected, sql: string): Value => ({
+  kind: 'value',
+  sql,
+  format: formatOf(getNamedType(type)) ?? unsupported(),
+  isNullable: !isNonNullType(type),
+});
+
+/** Reads a value that the store computes. */
+const readComputed = (selected: Selected, sql: string): Value => ({
+  ...readValue(selected, sql),
+  maxBytes: selected.field.extensions.maxBytes,
+});
+
+const idOf = ({ table, alias }: Aliased): string =>
+  `${alias}.${(table ?? unsupported()).id.column}`;
+
+/** Returns the global id of a row, with the same text as toNodeId. */
+function nodeIdOf(row: Aliased, type: string): string {
+  const text = `'${type}_' || ${idOf(row)}`;
+  // For letters, digits and `_`, base64 and base64url differ only in the padding.
+  return `rtrim(encode((${text})::bytea, 'base64'), '=')`;
+}
+
+/** The columns of an aggregate have the names of the fields. */
+const columnOf = ({ table, alias }: Aliased, field: string): string =>
+  table ? `${alias}.${table.columns[field] ?? unsupported()}` : `${alias}."${field}"`;
+
+/** Returns the kinds of the nodes in a list, without those inside its items. */
+const kindsIn = (part: Node): Node['kind'][] =>
+  part.kind === 'object' ? part.members.flatMap(([, member]) => kindsIn(member)) : [part.kind];
+
+/** What collectFields and collectSubFields need besides selections. */
+type Collecting = [GraphQLSchema, Parameters<typeof collectFields>[1], Record<string, unknown>];
+
+/** Reads selections, and keeps the nodes with arguments. */
+class Reader {
+  readonly rows: (Row | Aggregate)[] = [];
+  readonly lists: List[] = [];
+  /** The nodes of all fields. */
+  readonly read = new Set<FieldNode>();
+  /** The number of rows, related rows and lists. */
+  aliases = 0;
+  #fields = 0;
+  readonly #collecting: Collecting;
+
+  constructor(collecting: Collecting) {
+    this.#collecting = collecting;
+  }
+
+  /** Reads the fields of a type as the members of an object. */
+  readFields(
+    type: GraphQLObjectType,
+    selections: ReadonlyMap<string, FieldNode[]>,
+    row?: Aliased,
+  ): JsonObject {
+    this.#fields += selections.size;
+    if (this.#fields > MAX_FIELDS) return unsupported();
+    const members = Array.from(selections, ([key, nodes]): [string, Node] => {
+      const [node = unsupported()] = nodes;
+      for (const each of nodes) this.read.add(each);
+      const name = node.name.value;
+      if (name === '__typename') return [key, { kind: 'constant', json: `"${type.name}"` }];
+      const field = type.getFields()[name] ?? unsupported();
+      return [key, this.#readField({ type, row, field, node, nodes })];
+    });
+    return { kind: 'object', members };
+  }
+
+  /** Reads what is selected inside a field. */
+  #readInside({ field, nodes }: Selected, row: Aliased | undefined): JsonObject {
+    const type = getNamedType(field.type);
+    if (!isObjectType(type)) return unsupported();
+    const { fields } = collectSubFields(...this.#collecting, type, nodes);
+    return this.readFields(type, fields, row);
+  }
+
+  /** Reads a field as the schema describes it. */
+  #readField(selected: Selected): Node {
+    const { row, field } = selected;
+    const { sql: how, listPart } = field.extensions;
+    if (callsPlugin(field)) return unsupported();
+    if (listPart) return this.#readPart(listPart, selected);
+    if (how?.kind === 'row') return this.#readRow(how, selected);
+    if (how?.kind === 'aggregate') return this.#readAggregate(how, selected);
+    if (how?.kind === 'list' || how?.kind === 'count') return this.#readList(how, selected);
+    return row ? this.#readOfRow(selected, row) : unsupported();
+  }
+
+  /** Reads a value or a related row. A field that Pothos exposes is a column. */
+  #readOfRow(selected: Selected, row: Aliased): Node {
+    const { sql: how, pothosExposedField: exposed } = selected.field.extensions;
+    if (how?.kind === 'related') return this.#readRelated(how, selected, row);
+    if (how?.kind === 'nodeId') return readValue(selected, nodeIdOf(row, selected.type.name));
+    if (how?.kind === 'value') return readComputed(selected, `(${how.value(row.alias)})`);
+    return readValue(selected, columnOf(row, exposed ?? unsupported()));
+  }
+
+  #alias(): string {
+    this.aliases += 1;
+    return `t${this.aliases}`;
+  }
+
+  #readRow({ table, toId }: RowByArgument, selected: Selected): Row {
+    const stored: Stored = { table, alias: this.#alias() };
+    const row: Row = {
+      kind: 'row',
+      ...stored,
+      toSql: (variables) => parameter`${toId(argumentsOf(selected, variables))}`,
+      json: this.#readInside(selected, stored),
+    };
+    this.rows.push(row);
+    return row;
+  }
+
+  #readAggregate({ toSelect }: AggregateRow, selected: Selected): Aggregate {
+    const aliased: Aliased = { alias: this.#alias() };
+    const row: Aggregate = {
+      kind: 'aggregate',
+      ...aliased,
+      toSql: (variables) => toSelect(argumentsOf(selected, variables)),
+      json: this.#readInside(selected, aliased),
+    };
+    this.rows.push(row);
+    return row;
+  }
+
+  #readRelated(
+    { table, by, value, otherwise }: RelatedRow,
+    selected: Selected,
+    outer: Aliased,
+  ): Related {
+    const row: Stored = { table, alias: this.#alias() };
+    const json = value
+      ? { ...readComputed(selected, value(row.alias, outer.alias)), isNullable: false }
+      : this.#readInside(selected, row);
+    const missing = otherwise ?? (isNonNullType(selected.field.type) ? UNSENDABLE : 'null');
+    return { kind: 'related', ...row, id: columnOf(outer, by), json, missing };
+  }
+
+  #readList({ kind, source }: ListOfRows | CountOfRows, selected: Selected): List {
+    const { table, parent, toWindow } = source;
+    const row: Stored = { table, alias: this.#alias() };
+    const json: List['json'] = kind === 'count' ? { kind } : this.#readInside(selected, row);
+    const kinds = new Set(kindsIn(json));
+    const isNumbered = kinds.has('hasMore') || kinds.has('endCursor');
+    const list: List = {
+      kind: 'list',
+      ...row,
+      ofParent: parent && `${parent} = ${idOf(selected.row ?? unsupported())}`,
+      toWindow: (variables) => toWindow(argumentsOf(selected, variables)),
+      json,
+      counts: kinds.has('count'),
+      reads: isNumbered || kinds.has('items'),
+      isNumbered,
+    };
+    this.lists.push(list);
+    return list;
+  }
+
+  #readPart(part: ListPart, selected: Selected): Node {
+    if (part.kind === 'object') return this.#readInside(selected, selected.row);
+    if (part.kind !== 'items') return part;
+    return { kind: 'items', item: this.#readInside(selected, selected.row) };
+  }
+}
+
+/**
+ * Reads what a query selects. The variables must be coerced, but only those in @skip and @include matter. Returns
+ * undefined if the query can't be written in SQL.
+ */
+export function readTree(
+  schema: GraphQLSchema,
+  operation: Operation,
+  variables: Record<string, unknown>,
+): Tree | undefined {
+  const collecting: Collecting = [schema, Object.fromEntries(operation.fragments), variables];
+  const reader = new Reader(collecting);
+  try {
+    const query = schema.getQueryType() ?? unsupported();
+    const { fields } = collectFields(...collecting, query, operation.node.selectionSet);
+    const root = reader.readFields(query, fields);
+    if (hasUnread(operation, variables, reader.read)) return undefined;
+    const { rows, lists, aliases } = reader;
+    return { root, rows, lists, relations: aliases - rows.length };
+  } catch (error) {
+    if (error instanceof Unsupported) return undefined;
+    throw error;
+  }
+}

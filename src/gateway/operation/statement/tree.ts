@@ -1,0 +1,99 @@
+import type { Sql } from 'sql-template-tag';
+
+import type { Window } from '../../list/window.ts';
+import type { Table } from '../../model/table.ts';
+import type { ListValue } from '../../schema/field-extensions.ts';
+import type { Variables } from '../analysis/field-cost.ts';
+import type { SqlValue } from './json-sql.ts';
+
+/** An object, with its members in the order of the document. */
+export interface JsonObject {
+  readonly kind: 'object';
+  readonly members: readonly (readonly [key: string, value: Node])[];
+}
+
+/** A value of a row: a column, or a value computed from the row and the row around it. */
+export interface Value extends SqlValue {
+  readonly kind: 'value';
+}
+
+/** The alias of a row, such as t1. */
+export interface Aliased {
+  readonly alias: string;
+  /** The row's table; undefined for the row of an aggregate. */
+  readonly table?: Table<never>;
+}
+
+/** The alias of a table's row. */
+export interface Stored extends Aliased {
+  readonly table: Table<never>;
+}
+
+/** The row whose id is in an argument; null if it does not exist. */
+export interface Row extends Stored {
+  readonly kind: 'row';
+  /** Returns the id. Takes coerced variables. @throws InvalidId, GraphQLError */
+  readonly toSql: (variables: Variables) => Sql;
+  readonly json: JsonObject;
+}
+
+/** The single row of a SELECT that is defined with the field. */
+export interface Aggregate extends Aliased {
+  readonly kind: 'aggregate';
+  /** Returns the SELECT. Takes coerced variables. @throws the error of an argument, GraphQLError */
+  readonly toSql: (variables: Variables) => Sql;
+  readonly json: JsonObject;
+}
+
+/** The row that the row around it refers to, as an object or as one of its values. */
+export interface Related extends Stored {
+  readonly kind: 'related';
+  readonly id: string;
+  readonly json: JsonObject | Value;
+  /** The JSON if the row does not exist. */
+  readonly missing: string;
+}
+
+/** A list: its items, pageInfo and totalCount, as far as they are selected. */
+export interface List extends Stored {
+  readonly kind: 'list';
+  /** The condition that selects the children of the row around the list; undefined for a list of all rows. */
+  readonly ofParent: string | undefined;
+  /** Takes coerced variables. @throws InvalidInput, InvalidId, InvalidCursor, GraphQLError */
+  readonly toWindow: (variables: Variables) => Window;
+  readonly json: JsonObject | ListValue;
+  /** Whether the page is read. If not, only the number of all rows is selected. */
+  readonly reads: boolean;
+  /** Whether the page's rows are numbered, and one more is read, for `pageInfo`. */
+  readonly isNumbered: boolean;
+  /** Whether all rows are counted. */
+  readonly counts: boolean;
+}
+
+/** The array of a list's items. */
+export interface Items {
+  readonly kind: 'items';
+  readonly item: JsonObject;
+}
+
+/** A value in the JSON. A constant is the same for every row: `__typename`. */
+export type Node =
+  | { readonly kind: 'constant'; readonly json: string }
+  | JsonObject
+  | Value
+  | Row
+  | Aggregate
+  | Related
+  | List
+  | Items
+  | ListValue;
+
+/** What a query selects, for given values in @skip and @include. */
+export interface Tree {
+  readonly root: JsonObject;
+  /** The nodes whose arguments are read for each request: these, and the lists. */
+  readonly rows: readonly (Row | Aggregate)[];
+  readonly lists: readonly List[];
+  /** The number of related rows and lists. */
+  readonly relations: number;
+}

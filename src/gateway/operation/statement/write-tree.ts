@@ -1,0 +1,168 @@
+import type { Sql } from 'sql-template-tag';
+
+import type { Part } from '../../kinds/kind.ts';
+import type { Window } from '../../list/window.ts';
+import type { ListValue } from '../../schema/field-extensions.ts';
+import { concatenate, orElse, UNSENDABLE, writeValue } from './json-sql.ts';
+import type { Arguments } from './read-arguments.ts';
+import type {
+  Aggregate,
+  Items,
+  JsonObject,
+  List,
+  Node,
+  Related,
+  Row,
+  Stored,
+  Tree,
+} from './tree.ts';
+
+/** A page whose parts are written. */
+interface Page {
+  readonly list: List;
+  readonly window: Window;
+  /** Returns the WHERE clause for the list's rows that meet conditions. */
+  readonly where: (conditions: readonly Sql[]) => string;
+}
+
+/** The arguments, and the row and page that contain a node. */
+interface Scope {
+  readonly args: Arguments;
+  /** The text of each piece of the arguments, with the names of its parameters. */
+  readonly textOf: ReadonlyMap<Sql, string>;
+  /** The joins of the row's related rows, each added when the related row is written. */
+  readonly joins: string[];
+  readonly page?: Page | undefined;
+}
+
+function given<Key, Value>(values: ReadonlyMap<Key, Value>, key: Key): Value {
+  const value = values.get(key);
+  if (value === undefined) throw new Error('The arguments of a field are missing.');
+  return value;
+}
+
+function writeObject({ members }: JsonObject, scope: Scope): readonly Part[] {
+  const parts: Part[] = [];
+  for (const [key, member] of members) {
+    parts.push(`${parts.length === 0 ? '{' : ','}"${key}":`, ...write(member, scope));
+  }
+  return members.length === 0 ? ['{}'] : [...parts, '}'];
+}
+
+/** Writes a node as JSON: constants, and SQL for everything else. */
+function write(node: Node, scope: Scope): readonly Part[] {
+  if (node.kind === 'constant') return [node.json];
+  if (node.kind === 'object') return writeObject(node, scope);
+  if (node.kind === 'value') return writeValue(node);
+  if (node.kind === 'row') return writeRow(node, scope);
+  if (node.kind === 'aggregate') return writeAggregate(node, scope);
+  if (node.kind === 'related') return writeRelated(node, scope);
+  if (node.kind === 'list') return writeList(node, scope);
+  return writePart(node, scope);
+}
+
+/** Writes what is inside a row or a page. Its related rows are joined in FROM. */
+function writeInside(node: Node, { args, textOf }: Scope, page?: Page) {
+  const inner: Scope = { args, textOf, joins: [], page };
+  const json = concatenate(write(node, inner));
+  return { json, joins: inner.joins.join('') };
+}
+
+/**
+ * Returns the JSON of a row that exists. A value that is null although the schema says that it can't be would make all of
+ * the JSON null, as if there were no such row.
+ */
+const ofExisting = (json: string): string => orElse(json, UNSENDABLE);
+
+const fromRow = ({ table: { name, id }, alias }: Stored, joins: string): string =>
+  `from ${name} ${alias}${joins} where ${alias}.${id.column}`;
+
+function writeRow(node: Row, scope: Scope): readonly Part[] {
+  const { json, joins } = writeInside(node.json, scope);
+  const id = given(scope.textOf, given(scope.args.pieceOf, node));
+  return [{ sql: orElse(`(select ${ofExisting(json)} ${fromRow(node, joins)} = ${id})`, 'null') }];
+}
+
+function writeAggregate(node: Aggregate, scope: Scope): readonly Part[] {
+  const { json, joins } = writeInside(node.json, scope);
+  const select = given(scope.textOf, given(scope.args.pieceOf, node));
+  return [{ sql: orElse(`(select ${json} from (${select}) ${node.alias}${joins})`, UNSENDABLE) }];
+}
+
+/** Joins a related row. A lateral join takes half the time of a subquery. */
+function writeRelated(node: Related, scope: Scope): readonly Part[] {
+  const { json, joins } = writeInside(node.json, scope);
+  const select = `select ${ofExisting(json)} as json ${fromRow(node, joins)} = ${node.id}`;
+  scope.joins.push(` left join lateral (${select}) j${node.alias} on true`);
+  return [{ sql: orElse(`j${node.alias}.json`, node.missing) }];
+}
+
+const writeCursor = ({ window }: Page): readonly Part[] => [
+  '"',
+  { sql: orElse(window.cursor, UNSENDABLE) },
+  '"',
+];
+
+function writeItems({ item }: Items, page: Page, scope: Scope): readonly Part[] {
+  const { list, window } = page;
+  const shown = list.isNumbered ? ` filter (where "#number" <= ${window.size})` : '';
+  const json = ofExisting(concatenate(writeObject(item, scope)));
+  const items = `string_agg(${json}, ',' order by ${window.order.sql})${shown}`;
+  return ['[', { sql: `coalesce(${items}, '')` }, ']'];
+}
+
+function writeHasMore(isAfter: boolean, { window }: Page): readonly Part[] {
+  const { size, backwards, hasAfter, hasBefore } = window;
+  // A row beyond the page is read only in the reading direction.
+  const isRead = isAfter !== backwards;
+  const isExcluded = isAfter ? hasBefore : hasAfter;
+  return [{ sql: `(${isExcluded} or (${isRead} and count(*) > ${size}))::text` }];
+}
+
+function writeEndCursor(isLast: boolean, page: Page): readonly Part[] {
+  const { size, backwards } = page.window;
+  const number = isLast === backwards ? '1' : `least("#total", ${size})`;
+  const shown = `filter (where "#number" = ${number} and "#number" <= ${size})`;
+  return [{ sql: orElse(`max(${concatenate(writeCursor(page))}) ${shown}`, 'null') }];
+}
+
+/** Writes a part of a list. All but `count` and `cursor` are aggregates, so that the page is one row. */
+function writePart(part: Items | ListValue, scope: Scope): readonly Part[] {
+  const { page } = scope;
+  if (!page) throw new Error(`The part of a list, ${part.kind}, is not inside a list.`);
+  const { list, window, where } = page;
+  if (part.kind === 'count')
+    return [{ sql: `(select count(*) from ${list.table.name}${where(window.filters)})` }];
+  if (part.kind === 'cursor') return writeCursor(page);
+  if (part.kind === 'items') return writeItems(part, page, scope);
+  if (part.kind === 'hasMore') return writeHasMore(part.isAfter, page);
+  return writeEndCursor(part.isLast, page);
+}
+
+/** Returns the rows of a page for FROM. If they are numbered, they include the row after them. */
+function selectPage({ list, window, where }: Page): string {
+  const { sql: order } = window.readingOrder;
+  const rows = (limit: number): string =>
+    `(select * from ${list.table.name}${where(window.conditions)} order by ${order} limit ${limit})`;
+  if (!list.isNumbered) return rows(window.size);
+  return `(select *, row_number() over (order by ${order}) as "#number", count(*) over () as "#total" from ${rows(window.size + 1)} as page)`;
+}
+
+function writeList(list: List, scope: Scope): readonly Part[] {
+  const where = (conditions: readonly Sql[]): string => {
+    const texts = conditions.map((condition) => given(scope.textOf, condition));
+    const all = list.ofParent === undefined ? texts : [list.ofParent, ...texts];
+    return all.length > 0 ? ` where ${all.join(' and ')}` : '';
+  };
+  const page = { list, window: given(scope.args.windowOf, list), where };
+  const { json, joins } = writeInside(list.json, scope, page);
+  if (!list.reads) return [{ sql: `(${json})` }];
+  return [{ sql: `(select ${json} from ${selectPage(page)} ${list.alias}${joins})` }];
+}
+
+/** Writes a tree as JSON. `textOf` contains the text of each piece of the arguments. */
+export const writeTree = (
+  { root }: Tree,
+  args: Arguments,
+  textOf: ReadonlyMap<Sql, string>,
+): readonly Part[] => write(root, { args, textOf, joins: [] });

@@ -1,0 +1,101 @@
+import { type ExecutionResult, GraphQLError, OperationTypeNode } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+
+import { GatewayError } from '../../contract/gateway-error.ts';
+import { isServerFault } from '../../database/database-errors.ts';
+import { perObject } from '../../database/per-object.ts';
+import { RecipientGone } from '../../database/recipient.ts';
+import type { DataSource } from '../../model/loaders.ts';
+import { JsonText } from '../json-text.ts';
+import type { Operation } from '../operation.ts';
+import { type CompiledQuery, compileQuery, type PreparedStatement } from '../statement/compile.ts';
+import { UNSENDABLE } from '../statement/json-sql.ts';
+import { createRunStatement } from '../statement/run-statement.ts';
+import type { Call } from './call.ts';
+import { coerceVariables } from './graphql-js.ts';
+
+// Compiling and planning take as long as several executions, so only repeated queries are compiled.
+const COMPILE_AT_EXECUTION = 3;
+// After an error in a query's statement, the query is compiled again only after this many more executions.
+const EXECUTIONS_AFTER_FAILURE = 100;
+
+/** The number of a query's executions, negative after a failure, and the query's compiled form. */
+interface QueryState {
+  executions: number;
+  compiled: CompiledQuery | undefined;
+}
+
+/** Calls a compiled query; undefined if graphql-js has to execute the query. */
+function prepare(compiled: CompiledQuery, call: Call): ReturnType<CompiledQuery> {
+  const coerced = coerceVariables(call);
+  try {
+    return coerced && compiled(coerced);
+  } catch (error) {
+    if (!(error instanceof GatewayError || error instanceof GraphQLError)) throw error;
+    // An argument is invalid. graphql-js finds the same error and reports its location.
+    return undefined;
+  }
+}
+
+/** Returns a source from which every read fails with this error. */
+const failingSource = (source: DataSource, error: unknown): DataSource => ({
+  ...source,
+  db: { ...source.db, query: () => Promise.reject(error) },
+});
+
+/**
+ * Executes a query, from its third execution on, with one statement in which PostgreSQL writes all of the data as JSON.
+ * The function before executes everything else, including queries whose data could be too large for one statement, and
+ * every query with an error, so that error handling has only one implementation.
+ */
+export function compileQueries(source: DataSource): Plugin<Call> {
+  const states = new WeakMap<Operation, QueryState>();
+  const runOf = perObject(createRunStatement);
+
+  const countExecution = ({ schema, operation }: Call): QueryState => {
+    const state = states.get(operation) ?? { executions: 0, compiled: undefined };
+    states.set(operation, state);
+    state.executions += 1;
+    if (state.executions === COMPILE_AT_EXECUTION)
+      state.compiled = compileQuery(schema, operation, source);
+    return state;
+  };
+
+  const executeStatement = async (
+    call: Call,
+    state: QueryState,
+    prepared: PreparedStatement,
+    next: () => ExecutionResult | Promise<ExecutionResult>,
+  ): Promise<ExecutionResult> => {
+    let json: string;
+    try {
+      json = await runOf(call.source)(prepared, call.recipient);
+    } catch (error) {
+      if (!isServerFault(error) && !(error instanceof RecipientGone)) {
+        state.compiled = undefined;
+        state.executions = COMPILE_AT_EXECUTION - 1 - EXECUTIONS_AFTER_FAILURE;
+      }
+      // The statement is not retried: graphql-js reports its error for each root field that reads from the database.
+      call.source = failingSource(call.source, error);
+      return next();
+    }
+    if (json.includes(UNSENDABLE)) return next();
+    return { data: new JsonText(json) };
+  };
+
+  return {
+    onExecute({ args: { contextValue: call }, executeFn, setExecuteFn }) {
+      const { operation, estimate } = call;
+      const isCompilable = operation.node.operation === OperationTypeNode.QUERY;
+      if (!isCompilable || estimate.bytes > source.db.maxJsonBytes) return;
+      setExecuteFn((args) => {
+        const state = countExecution(call);
+        const prepared = state.compiled && prepare(state.compiled, call);
+        if (!prepared) return executeFn(args);
+        return typeof prepared === 'string'
+          ? { data: new JsonText(prepared) }
+          : executeStatement(call, state, prepared, () => executeFn(args));
+      });
+    },
+  };
+}

@@ -1,0 +1,137 @@
+import { type ExecutionResult, OperationTypeNode } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+
+import { callerKeyOf } from '../../auth/caller.ts';
+import type { Limits } from '../../config/config.ts';
+import { GatewayError } from '../../contract/gateway-error.ts';
+import { createFairQueue } from '../../database/fair-queue.ts';
+import { addWait } from '../../telemetry/request-log.ts';
+import type { Estimate } from '../analysis/field-cost.ts';
+import { toExecutionError } from '../client-errors.ts';
+import { isLargerThan, JsonText } from '../json-text.ts';
+import { MAX_RESULT_COST } from '../streams.ts';
+import { type Call, mapResult } from './call.ts';
+
+const { QUERY, SUBSCRIPTION } = OperationTypeNode;
+
+const tooCostly = (cost: number, maxCost: number): GatewayError =>
+  new GatewayError(
+    'QUERY_TOO_COSTLY',
+    `The operation costs ${cost}; at most ${maxCost} is allowed.`,
+  );
+
+const responseTooLarge = (maxBytes: number): GatewayError =>
+  new GatewayError('RESPONSE_TOO_LARGE', `The response would be larger than ${maxBytes} bytes.`);
+
+/** Returns the maximum cost of an operation, or of one result of a subscription. */
+const allowedFor = ({ operation }: Call, { maxCost }: Limits): number =>
+  operation.node.operation === SUBSCRIPTION ? Math.min(MAX_RESULT_COST, maxCost) : maxCost;
+
+const withCost = (result: ExecutionResult, call: Call, limits: Limits): ExecutionResult => {
+  const cost = { requested: call.estimate.cost, allowed: allowedFor(call, limits) };
+  return { ...result, extensions: { ...result.extensions, cost } };
+};
+
+const rejection = (error: GatewayError, call: Call, limits: Limits): ExecutionResult =>
+  withCost({ errors: [toExecutionError(error)] }, call, limits);
+
+/**
+ * Returns the reason to reject an operation before its execution; undefined if there is none. A query whose response
+ * could be too large is not rejected, because limitCost measures its response.
+ */
+function findError(call: Call, limits: Limits): GatewayError | undefined {
+  const { operation, estimate } = call;
+  const allowed = allowedFor(call, limits);
+  if (estimate.cost > allowed) return tooCostly(estimate.cost, allowed);
+  const { maxResponseBytes } = limits;
+  return estimate.bytes > maxResponseBytes && operation.node.operation !== QUERY
+    ? responseTooLarge(maxResponseBytes)
+    : undefined;
+}
+
+/**
+ * Returns the result for an operation that is too costly, or for a mutation or subscription whose response could be too
+ * large; undefined for any other.
+ */
+export function rejectCostly(call: Call, limits: Limits): ExecutionResult | undefined {
+  const { requestLog, caller } = call;
+  const error = findError(call, limits);
+  requestLog.cost = call.estimate.cost;
+  requestLog.isRejected = error !== undefined;
+  requestLog.isAnonymous = caller.isAnonymous ?? false;
+  return error && rejection(error, call, limits);
+}
+
+/**
+ * Returns a result whose data has at most `maxBytes`, or else undefined. If the estimate allows larger data, measuring
+ * stops at `maxBytes`. Otherwise, the data is written, and the response contains what was written.
+ */
+function measure(
+  result: ExecutionResult,
+  { bytes }: Estimate,
+  maxBytes: number,
+): ExecutionResult | undefined {
+  const { data, errors } = result;
+  if (!data) return result;
+  if (bytes > maxBytes || data instanceof JsonText) {
+    return isLargerThan(data, maxBytes) ? undefined : result;
+  }
+  const text = JSON.stringify(data);
+  if (Buffer.byteLength(text) > maxBytes) return undefined;
+  // toClientResult reads the data next to errors.
+  return errors ? result : { ...result, data: new JsonText(text, data) };
+}
+
+/**
+ * Replaces a result whose data is too large by an error. Only a query is executed if its data could be too large; any
+ * other data can only be larger than its estimate because of a defect.
+ *
+ * Adds the cost to the result of every executed query or mutation with the header `GraphQL-Cost: report`. The result of
+ * an operation that is rejected for its cost or the size of its response contains it too.
+ */
+export const limitCost = (limits: Limits): Plugin<Call> => ({
+  onExecute({ args: { contextValue: call, rootValue }, executeFn, setExecuteFn }) {
+    const { operation, estimate, req } = call;
+    const { maxResponseBytes } = limits;
+    const isReported = rootValue === undefined && req.headers['graphql-cost'] === 'report';
+    const limit = (result: ExecutionResult): ExecutionResult => {
+      const measured = measure(result, estimate, maxResponseBytes);
+      if (measured) return isReported ? withCost(measured, call, limits) : measured;
+      const error =
+        operation.node.operation === QUERY
+          ? responseTooLarge(maxResponseBytes)
+          : new GatewayError(
+              'INTERNAL_SERVER_ERROR',
+              `The ${operation.node.operation} was executed, but its response is larger than ${maxResponseBytes} bytes, and also than its estimate, ${estimate.bytes} bytes.`,
+            );
+      return rejection(error, call, limits);
+    };
+    setExecuteFn((args) => mapResult(executeFn(args), limit));
+  },
+});
+
+const LARGE_BYTES = 2_000_000;
+const MAX_AT_ONCE = 10;
+
+/**
+ * Executes at most ten queries whose results may be larger than two megabytes at the same time; callers take turns. Until
+ * a result is text, from when its memory is limited (server/connections.ts), its rows take several times as much.
+ */
+export function queueLarge(): Plugin<Call> {
+  const enqueue = createFairQueue({ concurrency: MAX_AT_ONCE, restFactor: 0 });
+  return {
+    onExecute({ args: { contextValue: call }, executeFn, setExecuteFn }) {
+      const { estimate, operation, caller, req, requestLog, recipient } = call;
+      const isQuery = operation.node.operation === QUERY;
+      if (!isQuery || estimate.bytes <= LARGE_BYTES) return;
+      const queuedAt = performance.now();
+      setExecuteFn((args) =>
+        enqueue(callerKeyOf(caller, req), () => {
+          addWait(requestLog, 'queueMs', queuedAt);
+          // Nobody receives the result.
+          return recipient.destroyed ? {} : executeFn(args);
+        }),
+      );
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import type { ExecutionResult } from 'graphql';
+import { LRUCache } from 'lru-cache';
+
+import type { Change } from '../../changes/change-log.ts';
+import { createFairQueue } from '../../database/fair-queue.ts';
+import { perObject } from '../../database/per-object.ts';
+import { Recipients } from '../../database/recipient.ts';
+import { addWait } from '../../telemetry/request-log.ts';
+import type { Stream } from '../streams.ts';
+import type { Call } from './call.ts';
+
+// Streams that keep up request the same result within milliseconds of each other, so a few recent results are enough.
+const MAX_RECENT = 50;
+// How many cheap results are computed at the same time. Other requests run between them.
+const MAX_EXECUTIONS = 10;
+// Results that cost more than this are computed one at a time, with a rest after each long computation
+// (fair-queue.ts). A result of this cost takes about 1 ms.
+const MAX_CHEAP = 1000;
+
+let numbers = 0;
+const numberOf = perObject(() => {
+  numbers += 1;
+  return numbers;
+});
+
+interface ResultRequest {
+  readonly root: Change;
+  /** The variables as JSON. */
+  readonly variables: string;
+  readonly stream: Stream;
+}
+
+/** A result that is being computed, and the streams that wait for it. */
+interface Pending {
+  readonly result: Promise<ExecutionResult>;
+  readonly streams: Recipients;
+}
+
+/**
+ * Executes an operation once per change for all streams that request it with the same variables, because the result is
+ * the same for every caller. Callers take turns. Costly results have their own queue, so cheap results do not wait for
+ * them. An execution stops when all streams that wait for it have ended. A result is
+ *
+ *   pending     while it is computed: streams that request it wait
+ *   abandoned   if all waiting streams have ended: the next request starts a new execution
+ *   recent      once it is computed, for streams that request it later
+ */
+export function shareResults(
+  execute: (call: Call, root: Change) => ExecutionResult | Promise<ExecutionResult>,
+): (call: Call, request: ResultRequest) => Promise<ExecutionResult> {
+  // The queues are unlimited, because each stream has at most one result in them.
+  const cheap = createFairQueue({ concurrency: MAX_EXECUTIONS, restFactor: 0 });
+  const costly = createFairQueue({ concurrency: 1 });
+  const pending = new Map<string, Pending>();
+  const recent = new LRUCache<string, Promise<ExecutionResult>>({ max: MAX_RECENT });
+
+  const start = (key: string, call: Call, { root, stream }: ResultRequest): Pending => {
+    const streams = new Recipients();
+    streams.add(stream);
+    const enqueue = call.estimate.cost > MAX_CHEAP ? costly : cheap;
+    const queuedAt = performance.now();
+    const result = enqueue(stream.callerKey, () => {
+      addWait(stream.requestLog, 'queueMs', queuedAt);
+      return streams.destroyed ? {} : execute({ ...call, recipient: streams }, root);
+    });
+    const own = { result, streams };
+    pending.set(key, own);
+    const end = (): void => {
+      // An abandoned result may have been replaced.
+      if (pending.get(key) === own) pending.delete(key);
+      if (!streams.destroyed) recent.set(key, result);
+      // Statements may still run if the result has timed out.
+      streams.clear();
+    };
+    result.then(end, end);
+    return own;
+  };
+
+  return (call, request) => {
+    const { root, variables, stream } = request;
+    const key = `${numberOf(root)} ${numberOf(call.operation)} ${variables}`;
+    const made = recent.get(key);
+    if (made) return made;
+    const known = pending.get(key);
+    if (!known || known.streams.destroyed) return start(key, call, request).result;
+    known.streams.add(stream);
+    return known.result;
+  };
+}

@@ -1,0 +1,98 @@
+import { mapAsyncIterator } from '@graphql-tools/utils';
+import { createSourceEventStream, type ExecutionResult, GraphQLError } from 'graphql';
+import { envelop, isAsyncIterable, type Plugin } from 'graphql-yoga';
+
+import { type Change, cursorOf } from '../../changes/change-log.ts';
+import type { Config } from '../../config/config.ts';
+import type { OpenStream } from '../../context.ts';
+import { GatewayError, toError } from '../../contract/gateway-error.ts';
+import { toGatewayError } from '../../database/database-errors.ts';
+import { toExecutionError } from '../client-errors.ts';
+import type { Streams } from '../streams.ts';
+import { type Call, EVENT_ID, mapResult } from './call.ts';
+import { executeByGraphqlJs, ExecutionContext, findInputErrors } from './graphql-js.ts';
+import { limitCost } from './limit-cost.ts';
+import { limitTime } from './limit-time.ts';
+import { reportDeprecations } from './report-usage.ts';
+import { shareResults } from './share-results.ts';
+import { traceOperations } from './trace-operations.ts';
+
+const NO_FIELD = 'The subscription selects no fields.';
+const NO_STREAM = 'Subscriptions require Accept: text/event-stream, or a WebSocket.';
+
+/** Returns the changes that a subscription follows. @throws GraphQLError, GatewayError */
+async function findSource(call: Call, stream: OpenStream): Promise<AsyncIterable<unknown>> {
+  const { schema, operation, variables } = call;
+  const source = await createSourceEventStream({
+    schema,
+    document: operation.document,
+    operationName: operation.node.name?.value,
+    variableValues: variables,
+    contextValue: new ExecutionContext(call, { stream }),
+  }).catch((error: unknown) => {
+    // graphql-js throws a TypeError if the subscription selects no root field.
+    const selectsNothing = error instanceof TypeError;
+    throw selectsNothing ? new GatewayError('BAD_REQUEST', NO_FIELD, error) : error;
+  });
+  if (isAsyncIterable(source)) return source;
+  const [error] = source.errors ?? [];
+  // Without the path of the root field, because there is no result.
+  throw toExecutionError(toGatewayError(error?.originalError ?? error), error?.nodes?.[0]);
+}
+
+/**
+ * Creates the function that executes a subscription for a change. Each result gets the cursor of its change as its event
+ * id, even if the operation does not select the cursor.
+ */
+function createExecute(config: Config) {
+  const { execute } = envelop({
+    plugins: [
+      executeByGraphqlJs(config),
+      limitTime(config.responseTimeoutMs),
+      traceOperations(),
+      reportDeprecations,
+      limitCost(config.limits),
+    ],
+  })();
+  return (call: Call, change: Change): ExecutionResult | Promise<ExecutionResult> => {
+    const { schema, operation } = call;
+    const args = { schema, document: operation.document, contextValue: call, rootValue: change };
+    return mapResult(execute(args), (result) => ({ ...result, [EVENT_ID]: cursorOf(change) }));
+  };
+}
+
+/**
+ * Starts subscriptions, whose results are computed once per change: streams with the same operation and variables share
+ * them.
+ */
+export function subscribeToChanges(streams: Streams, config: Config): Plugin<Call> {
+  const share = shareResults(createExecute(config));
+  const subscribe = async (call: Call) => {
+    const errors = findInputErrors(call, config);
+    if (errors.length > 0) return { errors };
+    if (!call.acceptsStream) throw new GatewayError('NOT_ACCEPTABLE', NO_STREAM);
+    const stream = streams.open(call, call.estimate.cost);
+    const source = await findSource(call, stream).catch((error: unknown) => {
+      const hasPosition = error instanceof GraphQLError;
+      stream.end(toError(hasPosition ? error.originalError : error));
+      stream.close();
+      throw error;
+    });
+    call.requestLog.isStream = true;
+    const variables = JSON.stringify(call.variables);
+    return mapAsyncIterator(
+      source[Symbol.asyncIterator](),
+      (change) => {
+        // oxlint-disable-next-line no-unsafe-type-assertion -- the fields of Subscription yield changes
+        const root = change as Change;
+        return share(call, { root, variables, stream });
+      },
+      (error: unknown) => ({ errors: [toExecutionError(toError(error))] }),
+      stream.close,
+    );
+  };
+  return {
+    onSubscribe: ({ args: { contextValue }, setSubscribeFn }) =>
+      setSubscribeFn(() => subscribe(contextValue)),
+  };
+}

@@ -1,0 +1,264 @@
+import sql, { raw } from 'sql-template-tag';
+import type { z } from 'zod';
+
+import { errorOf, type ErrorType } from './contract/gateway-error.ts';
+import { Id } from './contract/parse.ts';
+import { isStillReferenced } from './database/database-errors.ts';
+import { onlyRow, type Session } from './database/session.ts';
+import {
+  type Conditions,
+  missingIndex,
+  readConditions,
+  requireRecordable,
+} from './list/conditions.ts';
+import { type Pages, pagesOf } from './list/list-loaders.ts';
+import { createListing, type Listing, requireIndexes } from './list/listing.ts';
+import type { RecordedCondition } from './list/recorded.ts';
+import { createSorts, type ListSorts, type Sorts } from './list/sorts.ts';
+import { defineWrite, type Mutate } from './model/define-write.ts';
+import {
+  type Constraint,
+  constraintsOf,
+  createRules,
+  digestOf,
+  type ErrorAbout,
+  type Inputs,
+  type KnownInput,
+  type NewRow,
+  toConstraintError,
+  toKnown,
+} from './model/inputs.ts';
+import { createCreateMany, createUpdateMany, insertRows } from './model/lines.ts';
+import { byId, required, type RowLoader } from './model/loaders.ts';
+import type { StoredTable } from './model/stored-table.ts';
+import {
+  lowerFirst,
+  toEnumName,
+  toFieldName,
+  toWords,
+  upperFirst,
+  type Words,
+} from './model/words.ts';
+
+interface Options<Row, Of extends Inputs<Row>> {
+  /** What the rows are called, if not by the names of their type and table. */
+  readonly words?: Partial<Words>;
+  readonly inputs: Of;
+  readonly filters: (fields: StoredTable<Row>['fields']) => Conditions;
+  /** The first sort is the default. */
+  readonly sorts: Sorts<keyof Row & string>;
+  /** The error for an id that does not exist, if it differs from the default. */
+  readonly notFound?: ErrorAbout<bigint>;
+  /** Additional errors that mutations of these rows return. */
+  readonly errors?: readonly ErrorType[];
+  /** Reads rows by their ids, including related rows that callers often select too. */
+  readonly read?: (db: Session, ids: readonly bigint[]) => Promise<Row[]>;
+  /** Inserts rows, including any related rows, and returns them in the same order. */
+  readonly insertMany?: (session: Session, rows: readonly NewRow<Row, Of>[]) => Promise<Row[]>;
+}
+
+export interface Deleted {
+  readonly id: bigint;
+}
+
+/** The rows of a table, with the functions that read, list, write and follow them. */
+export interface Repository<Row extends object = object, New = unknown> extends Omit<
+  StoredTable<Row>,
+  'insert' | 'update'
+> {
+  readonly words: Words;
+  readonly inputs: readonly KnownInput[];
+  /** What the values of the inputs can violate. */
+  readonly constraints: readonly Constraint[];
+  readonly filters: Conditions;
+  readonly sorts: ListSorts;
+  readonly notFound: ErrorAbout<bigint>;
+  /** The error for deleting a row that other rows refer to. */
+  readonly inUse: ErrorAbout<bigint> | undefined;
+  /** All errors that mutations of these rows return. */
+  readonly errors: readonly ErrorType[];
+  /** Loads a row; null if it does not exist. */
+  readonly byId: RowLoader<Row | null>;
+  /** Loads a row that must exist. */
+  readonly required: RowLoader<Row>;
+  readonly pages: Pages<Row>;
+  /** Returns the lists of each parent's rows; `field` is the reference to the parent. */
+  readonly pagesBy: (field: keyof Row & string) => Pages<Row>;
+  /** The rules of the inputs for a new row and for an update. */
+  readonly newRule: z.ZodType<New>;
+  readonly updateRule: z.ZodType;
+  /** Returns the part of a new row that is in the digest of an idempotent write. */
+  toDigest(data: New): object;
+  /** @throws InvalidInput, IdempotencyConflict, and the errors of the inputs */
+  readonly create: Mutate<Row>;
+  /** @throws InvalidInput, IdempotencyConflict, notFound, and the errors of the inputs */
+  readonly update: Mutate<Row>;
+  /** `create` and `update` for several rows, all or nothing. */
+  readonly createMany: Mutate<Row[]>;
+  readonly updateMany: Mutate<Row[]>;
+  /** @throws InvalidInput, IdempotencyConflict, notFound, inUse */
+  readonly delete: Mutate<Deleted>;
+  /**
+   * Returns the conditions of a filter for recorded rows.
+   * @throws InvalidId, InvalidInput
+   */
+  readonly toRecorded: (filter: object) => RecordedCondition[];
+}
+
+const createNotFound = (type: string, { short }: Words): ErrorAbout<bigint> =>
+  errorOf(
+    `${toEnumName(type)}_NOT_FOUND`,
+    404,
+    `The ${short} does not exist.`,
+    (id: bigint, line: number | null = null) => ({ message: `There is no ${short} ${id}.`, line }),
+  );
+
+const createInUse = (
+  type: string,
+  { short }: Words,
+  usedBy: readonly string[],
+): ErrorAbout<bigint> => {
+  const reason = `has ${usedBy.join(' or ')}, so it cannot be deleted.`;
+  return errorOf(`${toEnumName(type)}_IN_USE`, 409, `The ${short} ${reason}`, (id: bigint) => ({
+    message: `${upperFirst(short)} ${id} ${reason}`,
+  }));
+};
+
+function createWrites<Row extends object, const Of extends Inputs<Row>>(
+  table: StoredTable<Row>,
+  {
+    inputs,
+    constraints,
+    newRule,
+    updateRule,
+  }: ReturnType<typeof createRules<Row, Of>> & Pick<Repository, 'inputs' | 'constraints'>,
+  { NotFound, InUse }: { NotFound: ErrorAbout<bigint>; InUse: ErrorAbout<bigint> | undefined },
+  insertMany: Options<Row, Of>['insertMany'],
+): Pick<Repository<Row>, 'create' | 'update' | 'delete'> {
+  const { type, normalize } = table;
+  const from = raw(table.name);
+  const column = raw(table.id.column);
+  return {
+    create: defineWrite({
+      operation: `create${type}`,
+      args: { input: newRule },
+      digested: ({ input }) => digestOf(inputs, input),
+      stored: normalize,
+      write: async (session, { input }) =>
+        onlyRow(
+          await (insertMany?.(session, [input]) ??
+            session.write<Row>(table.insert(input as object))),
+        ),
+      toError: (error, { input }) => toConstraintError(error, constraints, input),
+    }),
+    update: defineWrite({
+      operation: `update${type}`,
+      args: { id: Id, input: updateRule },
+      digested: ({ id, input }) => ({ id, data: input }),
+      stored: normalize,
+      write: async ({ write }, { id, input }) => {
+        const isEmpty = Object.keys(input).length === 0;
+        const statement = isEmpty
+          ? sql`select ${table.all} from ${from} where ${column} = ${id}`
+          : table.update(id, input);
+        const [row] = await write<Row>(statement);
+        if (!row) throw new NotFound(id);
+        return row;
+      },
+      toError: (error, { input }) => toConstraintError(error, constraints, input),
+    }),
+    delete: defineWrite({
+      operation: `delete${type}`,
+      args: { id: Id },
+      stored: (deleted) => deleted,
+      write: async ({ write }, { id }) => {
+        const [row] = await write<Deleted>(
+          sql`delete from ${from} where ${column} = ${id} returning ${column} as id`,
+        );
+        if (!row) throw new NotFound(id);
+        return row;
+      },
+      toError: (error, { id }) => (InUse && isStillReferenced(error) ? new InUse(id) : error),
+    }),
+  };
+}
+
+const createPagesBy =
+  <Row extends object>(
+    { type, name: from, fields }: StoredTable<Row>,
+    words: Words,
+    listing: Listing<Row>,
+  ): Repository<Row>['pagesBy'] =>
+  (name) => {
+    const field = fields[name];
+    if (!field.isReference) throw new Error(`${type}.${name} does not refer to other rows.`);
+    requireIndexes(from, [missingIndex(field)]);
+    return pagesOf(
+      listing,
+      `${toFieldName(words.all)}By${upperFirst(name.replace(/Id$/, ''))}`,
+      // A column that refers to rows contains their ids.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      { column: field.ownColumn, of: (row) => row[name] as bigint | null },
+    );
+  };
+
+/** Creates the repository of a table, which serves both GraphQL and REST. */
+export function createRepository<Row extends object, const Of extends Inputs<Row>>(
+  table: StoredTable<Row>,
+  options: Options<Row, Of>,
+): Repository<Row, NewRow<Row, Of>> {
+  const { read } = options;
+  const { type, usedBy } = table;
+  const words = toWords(table, options.words ?? {});
+  const inputs = Object.entries<Inputs<Row>[string]>(options.inputs).map((entry) =>
+    toKnown(table, entry),
+  );
+  const filters = options.filters(table.fields);
+  requireRecordable(table.name, filters);
+  const NotFound = options.notFound ?? createNotFound(type, words);
+  const InUse = usedBy.length === 0 ? undefined : createInUse(type, words, usedBy);
+  const constraints = constraintsOf(table, words, inputs);
+  const rules = createRules<Row, Of>(inputs);
+  const { newRule, updateRule } = rules;
+  const sorts = createSorts(table, options.sorts);
+  const listing = createListing(table, filters, sorts);
+  const loader = byId(lowerFirst(type), table, read);
+  const toRecorded = readConditions(filters, 'changes');
+  return {
+    ...table,
+    words,
+    inputs,
+    constraints,
+    filters,
+    sorts,
+    notFound: NotFound,
+    inUse: InUse,
+    errors: [
+      NotFound,
+      InUse,
+      ...constraints.map(({ error }) => error),
+      ...(options.errors ?? []),
+    ].filter((error) => error !== undefined),
+    byId: loader,
+    required: required(loader, (id) => new NotFound(id)),
+    pages: pagesOf(listing),
+    pagesBy: createPagesBy(table, words, listing),
+    newRule,
+    updateRule,
+    toDigest: (data) => digestOf(inputs, data),
+    createMany: createCreateMany(
+      table,
+      constraints,
+      newRule,
+      options.insertMany ?? insertRows(table),
+    ),
+    updateMany: createUpdateMany(table, constraints, updateRule, NotFound),
+    ...createWrites(
+      table,
+      { inputs, constraints, ...rules },
+      { NotFound, InUse },
+      options.insertMany,
+    ),
+    toRecorded: (filter) => toRecorded(filter).flatMap(({ recorded }) => recorded ?? []),
+  };
+}

@@ -1,0 +1,46 @@
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+
+import etag from 'etag';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import Negotiator from 'negotiator';
+
+import { isUnchanged } from '../transport/http/request.ts';
+
+/** Content that does not change while the gateway runs. */
+export interface Asset {
+  readonly type: string;
+  readonly content: string | Buffer;
+}
+
+/**
+ * Creates the options of a route that sends an asset, gzipped if accepted, with an ETag. The first request builds the
+ * asset, and compresses it for all: GraphiQL's files are so large that compressing them for each request would keep a core
+ * busy. So @fastify/compress, which accepts other headers for gzip, compresses none of them.
+ */
+export function serveAsset(build: () => Asset | Promise<Asset>) {
+  const prepare = async () => {
+    const { type, content } = await build();
+    // A string would be copied for each response, and the copy would stay in memory until a slow client has read it.
+    const bytes = Buffer.from(content);
+    // Weak, because the gzipped content has the same tag but different bytes (RFC 9110 §8.8.1).
+    const tag = etag(bytes, { weak: true });
+    return { type, bytes, zipped: await promisify(gzip)(bytes), tag };
+  };
+  let prepared: ReturnType<typeof prepare> | undefined;
+  const handler = async (request: FastifyRequest, reply: FastifyReply) => {
+    // After a failure, for example if no file handle was available, the next request tries again.
+    prepared ??= prepare().catch((error: unknown) => {
+      prepared = undefined;
+      throw error;
+    });
+    const { type, bytes, zipped, tag } = await prepared;
+    void reply.header('ETag', tag);
+    if (isUnchanged(request.headers, tag)) return reply.code(304).send();
+    void reply.type(type);
+    const isZipped = new Negotiator(request).encoding(['gzip', 'identity']) === 'gzip';
+    if (isZipped) void reply.header('Content-Encoding', 'gzip');
+    return isZipped ? zipped : bytes;
+  };
+  return { compress: false, handler } as const;
+}

@@ -1,0 +1,162 @@
+import helmet from '@fastify/helmet';
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+
+import { GatewayError } from '../contract/gateway-error.ts';
+import { printSchema } from '../schema/print.ts';
+import { addError } from '../telemetry/request-log.ts';
+import { GRAPHQL_PATH } from '../transport/http/endpoint.ts';
+import { wantsPage } from '../transport/http/media-types.ts';
+import { JSON_CONTENT_TYPE, rootFrom } from '../transport/http/request.ts';
+import { toOpenApi } from '../transport/rest/openapi.ts';
+import { type Asset, serveAsset } from './assets.ts';
+import { listFiles } from './files.ts';
+import { GRAPHIQL_POLICY, graphiqlFiles, renderGraphiql } from './graphiql.ts';
+import { readGuide, renderDocument, renderLlms, renderStart } from './guide.ts';
+import { renderHome } from './home.ts';
+import { renderMigrationGuide } from './migration-guide.ts';
+import { renderIcon, renderPage, type Site } from './page.ts';
+import { renderReference } from './reference.ts';
+
+// Allows only resources from this server and images in data URLs. Inline scripts are blocked.
+const POLICY = {
+  'default-src': ["'none'"],
+  'script-src': ["'self'"],
+  'style-src': ["'self'"],
+  'img-src': ["'self'", 'data:'],
+  'connect-src': ["'self'"],
+  'base-uri': ["'none'"],
+  'form-action': ["'none'"],
+  'frame-ancestors': ["'none'"],
+};
+
+const withPolicy = (policy: object) => ({
+  contentSecurityPolicy: { useDefaults: false, directives: { ...POLICY, ...policy } },
+});
+
+const PROTECTION = {
+  ...withPolicy({}),
+  // For browsers that do not support frame-ancestors.
+  frameguard: { action: 'deny' as const },
+  // Only the proxy in front knows whether all traffic uses TLS.
+  hsts: false,
+};
+
+// No page is this deep. The references of a "not found" page get longer with the depth of its path.
+const MAX_ROOT_LENGTH = '../'.length * 10;
+
+const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] ?? url;
+
+/**
+ * Redirects a browser from a path that ends with a slash, against which it would resolve the page's relative references.
+ */
+const redirectFromSlash = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply | undefined => {
+  const path = pathOf(request);
+  if (path === '/' || !path.endsWith('/') || request.is404) return undefined;
+  return reply.redirect(rootFrom(path) + request.url.slice(1).replace(/\/(?=\?|$)/, ''), 308);
+};
+
+/** Sends the page for an unknown path to a browser. @throws GatewayError for others, or if the path is too deep */
+async function sendNotFound(site: Site, request: FastifyRequest, reply: FastifyReply) {
+  const root = rootFrom(pathOf(request));
+  if (!wantsPage(request.headers) || root.length > MAX_ROOT_LENGTH) {
+    throw new GatewayError('NOT_FOUND');
+  }
+  addError(request.requestLog, { code: 'NOT_FOUND' });
+  const { type, content } = renderPage(site, {
+    root,
+    path: '',
+    title: 'Not found',
+    main: `<h1>Not found</h1>
+<p class="lead">There is no page at this path.</p>
+<p><a href="/">Go to the start page</a></p>`,
+  });
+  void reply.code(404).type(type);
+  return content;
+}
+
+/** Creates the routes of all pages. */
+const createPages =
+  (site: Site): FastifyPluginAsync =>
+  async (app) => {
+    await app.register(helmet, PROTECTION);
+    app.addHook('preHandler', async (request, reply) => redirectFromSlash(request, reply));
+    const addPage = (path: string, render: () => Asset): void => {
+      app.get(path, serveAsset(render));
+    };
+    addPage('/', () => renderHome(site));
+    addPage('/docs', () => renderReference(site));
+    addPage('/docs/moving', () => renderMigrationGuide(site));
+    const guide = readGuide(site);
+    if (guide.length > 0) addPage('/guide', () => renderStart(site, guide));
+    for (const document of guide) {
+      addPage(`/guide/${document.name}`, () => renderDocument(site, guide, document));
+    }
+    if (site.config.graphiql) {
+      app.get(GRAPHQL_PATH, {
+        // GraphiQL has the path of the API (server/requests.ts).
+        constraints: { page: true },
+        logLevel: 'info',
+        helmet: withPolicy(GRAPHIQL_POLICY),
+        ...serveAsset(() => renderGraphiql(site)),
+      });
+    }
+    app.setNotFoundHandler((request, reply) => sendNotFound(site, request, reply));
+  };
+
+// All files share one label value, because each value adds dozens of time series.
+const ASSET = { route: '/assets' };
+
+/** Creates the routes of the files that pages load, of the OpenAPI document, and of the schema as text. */
+const createFiles =
+  ({ store, config }: Site): FastifyPluginAsync =>
+  async (app) => {
+    for (const [path, read] of listFiles()) app.get(path, { ...serveAsset(read), config: ASSET });
+    app.get(
+      '/openapi.json',
+      serveAsset(() => ({
+        type: JSON_CONTENT_TYPE,
+        content: JSON.stringify(toOpenApi(store, config)),
+      })),
+    );
+    app.get(
+      '/llms.txt',
+      serveAsset(() => renderLlms({ store, config }, readGuide({ store }))),
+    );
+    // For documents that don't name an icon, such as /schema.graphql, browsers request this path.
+    app.get(
+      '/favicon.ico',
+      serveAsset(() => ({ type: 'image/svg+xml', content: renderIcon(store.pages.icon) })),
+    );
+    if (config.introspection) {
+      const content = printSchema(store.schema);
+      app.get(
+        '/schema.graphql',
+        serveAsset(() => ({ type: 'text/plain; charset=utf-8', content })),
+      );
+    }
+    if (!config.graphiql) return;
+    for (const [name, read] of graphiqlFiles) {
+      app.get(`/assets/graphiql/${name}`, { ...serveAsset(read), config: ASSET });
+    }
+  };
+
+/** Creates the routes of all pages and of the files that they load. */
+export const createPageRoutes =
+  (site: Site): FastifyPluginAsync =>
+  async (app) => {
+    app.addHook('onRequest', async (_request, reply) => {
+      // CORS may have added Origin.
+      const vary = [reply.getHeader('Vary') ?? [], 'accept, accept-encoding'].flat();
+      void reply.headers({
+        Vary: vary.join(', '),
+        // Browsers may store the content, but must revalidate it with the ETag each time (RFC 9111 §5.2.2.4).
+        'Cache-Control': 'no-cache',
+        'Cross-Origin-Resource-Policy': 'same-origin',
+      });
+    });
+    await app.register(createFiles(site));
+    await app.register(createPages(site));
+  };

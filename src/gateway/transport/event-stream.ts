@@ -1,0 +1,80 @@
+import { Readable } from 'node:stream';
+
+import type { ExecutionResult } from 'graphql';
+
+import { toError } from '../contract/gateway-error.ts';
+import { perObject } from '../database/per-object.ts';
+import { stringifyResult } from '../operation/json-text.ts';
+import { EVENT_ID } from '../operation/steps/call.ts';
+
+export const EVENT_STREAM = 'text/event-stream';
+
+/** The headers of an event stream. */
+export const EVENT_HEADERS = {
+  'Content-Type': `${EVENT_STREAM}; charset=utf-8`,
+  // Proxies must forward each event immediately.
+  'Cache-Control': 'no-cache, no-transform',
+  'X-Accel-Buffering': 'no',
+};
+
+interface EventResult extends ExecutionResult {
+  readonly [EVENT_ID]?: string;
+}
+
+// Memoized, because many streams send the same result.
+const toEvent = perObject((result: EventResult) => {
+  const id = result[EVENT_ID];
+  return `${id === undefined ? '' : `id: ${id}\n`}event: next\ndata: ${stringifyResult(result)}\n\n`;
+});
+
+const COMPLETE = 'event: complete\ndata:\n\n';
+// A comment, which clients ignore. The first one shows the client, and proxies, that the stream is open.
+const HEARTBEAT = ':\n\n';
+const HEARTBEAT_MS = 12_000;
+
+/** Returns the whole response for an operation with one result, which needs no heartbeats. */
+export const writeEvent = (result: ExecutionResult): string => toEvent(result) + COMPLETE;
+
+/**
+ * Returns results as Server-Sent Events in "distinct connections mode":
+ * https://github.com/graphql/graphql-over-http/blob/main/rfcs/GraphQLOverSSE.md
+ *
+ * A result is only asked for once the previous one has been read. Destroying the stream ends the results.
+ */
+export function writeEvents(
+  results: AsyncIterator<ExecutionResult>,
+  toBody: (result: ExecutionResult) => EventResult,
+): Readable {
+  let isAsking = false;
+  const ask = async (stream: Readable): Promise<void> => {
+    // A heartbeat that has been read makes the stream ask again.
+    if (isAsking) return;
+    isAsking = true;
+    try {
+      const { done, value } = await results.next();
+      isAsking = false;
+      if (!done) return void stream.push(toEvent(toBody(value)));
+      clearInterval(heartbeats);
+      stream.push(COMPLETE);
+      stream.push(null);
+    } catch (error) {
+      stream.destroy(toError(error));
+    }
+  };
+  const events = new Readable({
+    highWaterMark: 1,
+    read() {
+      void ask(this);
+    },
+    destroy(error, done) {
+      clearInterval(heartbeats);
+      void results.return?.();
+      done(error);
+    },
+  });
+  const heartbeats = setInterval(() => {
+    if (events.readableLength === 0) events.push(HEARTBEAT);
+  }, HEARTBEAT_MS);
+  events.push(HEARTBEAT);
+  return events;
+}

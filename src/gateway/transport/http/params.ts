@@ -1,0 +1,105 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+import type { Config, Limits } from '../../config/config.ts';
+import { GatewayError } from '../../contract/gateway-error.ts';
+import { isObject, type JsonObject } from '../../operation/json-text.ts';
+import { HASH_PREFIX } from '../../operation/manifest.ts';
+import type { DocumentParams } from '../../operation/steps/call.ts';
+import { isFromAllowedOrigin } from './request.ts';
+
+// Ignores a byte order mark, as RFC 8259 §8.1 allows.
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
+const isNonEmptyString = (value: unknown): value is string =>
+  typeof value === 'string' && value !== '';
+
+/**
+ * Returns the id of the requested document; undefined if it is missing, empty or not a string. It is `documentId` in
+ * GraphQL over HTTP, a hash in `extensions` for Apollo and urql, and `doc_id` or `id` for Relay.
+ */
+function documentIdOf(
+  { documentId, doc_id, id }: JsonObject,
+  extensions: JsonObject | undefined,
+): string | undefined {
+  const { sha256Hash: hash }: { sha256Hash?: unknown } = Object(extensions?.['persistedQuery']);
+  const ofHash = isNonEmptyString(hash) ? HASH_PREFIX + hash : undefined;
+  return [documentId, ofHash, doc_id, id].find(isNonEmptyString);
+}
+
+/**
+ * Parses JSON from a client; `name` begins the message of the error.
+ * @throws GatewayError with BAD_REQUEST
+ */
+export function parseJson(json: Buffer, name: string): unknown {
+  try {
+    return JSON.parse(UTF8.decode(json));
+  } catch {
+    throw new GatewayError('BAD_REQUEST', `${name} is not JSON in UTF-8.`);
+  }
+}
+
+function stringIn(params: JsonObject, name: string): string | undefined {
+  const value = params[name] ?? undefined;
+  if (value === undefined || typeof value === 'string') return value;
+  throw new GatewayError('BAD_REQUEST', `${name} must be a string.`);
+}
+
+function objectIn(params: JsonObject, name: string): JsonObject | undefined {
+  const value = params[name] ?? undefined;
+  if (value === undefined || isObject(value)) return value;
+  throw new GatewayError('BAD_REQUEST', `${name} must be a JSON object.`);
+}
+
+/**
+ * Returns the parameters of GraphQL over HTTP and the document's id; other parameters are ignored.
+ * @throws GatewayError
+ */
+export function toDocumentParams(params: unknown, { maxDocumentLength }: Limits): DocumentParams {
+  if (!isObject(params)) throw new GatewayError('BAD_REQUEST', 'The body must be a JSON object.');
+  const query = stringIn(params, 'query');
+  // Documents have a separate limit, because parsed documents are cached and variables are not.
+  if (query && query.length > maxDocumentLength) {
+    throw new GatewayError(
+      'DOCUMENT_TOO_LARGE',
+      `The document must be at most ${maxDocumentLength} characters long; use variables for long values.`,
+    );
+  }
+  const extensions = objectIn(params, 'extensions');
+  return {
+    query,
+    documentId: documentIdOf(params, extensions),
+    variables: objectIn(params, 'variables'),
+    operationName: stringIn(params, 'operationName') || undefined,
+    extensions,
+  };
+}
+
+/**
+ * Rejects a GET that a page from another origin sends without a preflight request. The page could not read the response,
+ * but could make its visitors' browsers send costly queries (https://www.w3.org/TR/fetch-metadata/). Pages from an
+ * allowed origin could send such queries by POST anyway.
+ * @throws GatewayError
+ */
+export function rejectOtherOrigins(
+  headers: IncomingHttpHeaders,
+  config: Pick<Config, 'corsOrigins'>,
+): void {
+  const { 'sec-fetch-site': site = 'none', 'apollo-require-preflight': preflighted } = headers;
+  if (site === 'none' || site === 'same-origin' || preflighted) return;
+  if (isFromAllowedOrigin(headers, config)) return;
+  throw new GatewayError(
+    'FORBIDDEN',
+    'A cross-origin GET requires an Origin from CORS_ORIGINS, or the header ' +
+      'Apollo-Require-Preflight with any value.',
+  );
+}
+
+/** Returns the parameters in the query string of a GET. @throws GatewayError */
+export function paramsInQuery(query: JsonObject, limits: Limits): DocumentParams {
+  const parse = (name: string): unknown => {
+    const text = query[name] || undefined;
+    return typeof text === 'string' ? parseJson(Buffer.from(text), name) : text;
+  };
+  const parsed = { variables: parse('variables'), extensions: parse('extensions') };
+  return toDocumentParams({ ...query, ...parsed }, limits);
+}
