@@ -6,12 +6,10 @@ import { parseArgs } from 'node:util';
 
 import { createVitest, type Vitest } from 'vitest/node';
 
-import { type Fault, FAULTS } from './list.ts';
-
 const { values: options } = parseArgs({
   options: {
     only: { type: 'string', default: '' },
-    // Runs no other tests if the test that list.ts names for a fault does not find it.
+    // Runs no other tests if the test that list.txt names for a fault does not find it.
     hinted: { type: 'boolean', default: false },
     // Includes the tests that only CI runs.
     ci: { type: 'boolean', default: false },
@@ -19,6 +17,34 @@ const { values: options } = parseArgs({
 });
 
 const SCRIPTS = options.ci ? ['test', 'test:operations', 'test:long'] : ['test'];
+
+/** A plausible mistake: a text that occurs once in a source file, and its replacement. */
+interface Fault {
+  /** The effect on callers. */
+  readonly name: string;
+  readonly file: string;
+  readonly text: string;
+  readonly replacement: string;
+  /** The test that should fail: its file, and a pattern for its name. */
+  readonly test: readonly [file: string, name: string];
+}
+
+/**
+ * Reads list.txt: below the name of each source file, three lines for each fault: its name, `text → replacement` (in which
+ * `⏎` stands for a line break), and the test that should fail.
+ */
+function readFaults(): Fault[] {
+  const parts = readFileSync('test/faults/list.txt', 'utf8').trimEnd().split('\n\n');
+  return parts.flatMap((part) => {
+    const [file = '', ...lines] = part.split(/\n +/);
+    return Array.from({ length: lines.length / 3 }, (_, index): Fault => {
+      const [name = '', change = '', test = ''] = lines.slice(3 * index);
+      const [text = '', replacement = ''] = change.replaceAll('⏎', '\n').split(/ →(?: |$)/);
+      const [, testFile = '', testName = ''] = /^(\S+): (.*)$/.exec(test) ?? [];
+      return { name, file, text, replacement, test: [testFile, testName] };
+    });
+  });
+}
 
 /** Returns the source with a fault. @throws Error unless the text to replace occurs exactly once */
 function plant(source: string, { name, file, text, replacement }: Fault): string {
@@ -37,7 +63,7 @@ function copyTree(): string {
 }
 
 /**
- * Runs the tests that list.ts names for the given faults; returns the first that fails.
+ * Runs the tests that list.txt names for the given faults; returns the first that fails.
  * @throws Error if a file contains none of these tests
  */
 async function runHinted(vitest: Vitest, tested: readonly Fault[]): Promise<string | undefined> {
@@ -79,7 +105,7 @@ async function findFault(vitest: Vitest, fault: Fault): Promise<string | undefin
   return found;
 }
 
-const faults = FAULTS.filter(({ name }) => name.includes(options.only));
+const faults = readFaults().filter(({ name }) => name.includes(options.only));
 for (const fault of faults) plant(readFileSync(fault.file, 'utf8'), fault);
 const folder = copyTree();
 process.chdir(folder);
