@@ -147,31 +147,6 @@ export interface Replication {
   /** Kills all servers and removes their data. */
   stop(): Promise<void>;
 }
-
-const RECEIVED = `select pg_wal_lsn_diff(
-  greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()), '0/0')`;
-
-/**
- * Does what Patroni does when the primary is lost: of the given standbys, promotes the one that has received the most,
- * makes the others follow it, and returns it.
- */
-export async function failOver(standbys: readonly ReplicatedServer[]): Promise<ReplicatedServer> {
-  // From now on, they receive nothing, not even from a primary that is merely slow.
-  await Promise.all(standbys.map((standby) => standby.cutOff()));
-  const received = await Promise.all(
-    standbys.map(async (standby) => {
-      const bytes = await ask(standby.url, RECEIVED);
-      return { standby, bytes: Number(bytes) };
-    }),
-  );
-  const [first, ...others] = received.toSorted((a, b) => b.bytes - a.bytes);
-  if (!first) throw new Error('There is no standby to promote.');
-  const primary = first.standby;
-  await primary.promote();
-  await Promise.all(others.map(({ standby }) => standby.follow(primary)));
-  return primary;
-}
-
 // Test data need not survive a crash of the machine. There are no replication slots: each server keeps more of its log
 // than the tests write, so any server can become the primary of any other.
 const SETTINGS = [
