@@ -47,59 +47,33 @@ describe('CHANGELOG.md', () => {
   });
 });
 
-describe('a change to the GraphQL schema', () => {
-  const SDL = `
+it.each<[what: string, before: string, after: string, breaks: string[]]>([
+  ['a deprecated field is removed', 'nick: String @deprecated', '', ['Pet.nick']],
+  ['a default changes', 'Int = 20', 'Int = 10', ['Query.pets.first']],
+  ['an enum value is added', 'FREE SOLD', 'FREE SOLD LOST', ['Status.LOST']],
+  ['a union member is added', '= Pet', '= Pet | Taken', ['CreatePetResult']],
+  ['a field is deprecated', 'name: String! nick', 'name: String! @deprecated nick', []],
+  ['an optional argument is added', '(first:', '(in: ID, first:', []],
+  ['an optional input field is added', 'name: String! s', 'name: String! tag: Int s', []],
+])('the paths at which a change to the GraphQL schema breaks callers: %s', async (...row) => {
+  const [, before, after, breaks] = row;
+  const sdl = `
     enum Status { FREE SOLD }
     input NewPet { name: String! status: Status = FREE }
     type Pet { id: ID! name: String! nick: String @deprecated status: Status! }
     type Taken { message: String! }
     union CreatePetResult = Pet
     type Query { pets(first: Int = 20): [Pet!]! taken: Taken }
-    type Mutation { createPet(input: NewPet!): CreatePetResult! }
-  `;
-
-  async function breaksOf(before: string, after: string): Promise<string[]> {
-    expect(SDL).toContain(before);
-    return findGraphqlBreaks(SDL, SDL.replace(before, after));
-  }
-
-  it.each([
-    ['a deprecated field is removed', 'nick: String @deprecated', '', 'Pet.nick'],
-    ['a field becomes nullable', 'name: String! nick', 'name: String nick', 'Pet.name'],
-    ['an argument becomes required', 'first: Int = 20', 'first: Int!', 'Query.pets.first'],
-    ['a default changes', 'Int = 20', 'Int = 10', 'Query.pets.first'],
-    ['a required input field is added', 'name: String!', 'tag: Int! name: String!', 'NewPet.tag'],
-    ['an enum value is added', 'FREE SOLD', 'FREE SOLD LOST', 'Status.LOST'],
-    ['a union member is added', '= Pet', '= Pet | Taken', 'CreatePetResult'],
-  ])('breaks callers: %s', async (_change, before, after, path) => {
-    expect(await breaksOf(before, after)).toEqual([path]);
-  });
-
-  it.each([
-    ['a field is added', 'nick:', 'age: Int nick:'],
-    ['a field is deprecated', 'name: String! nick', 'name: String! @deprecated nick'],
-    ['a description changes', 'type Pet', '"An animal." type Pet'],
-    ['an optional argument is added', '(first:', '(in: ID, first:'],
-    ['an optional input field is added', 'name: String! status', 'name: String! tag: Int status'],
-  ])('does not break callers: %s', async (_change, before, after) => {
-    expect(await breaksOf(before, after)).toEqual([]);
-  });
+    type Mutation { createPet(input: NewPet!): CreatePetResult! }`;
+  expect(await findGraphqlBreaks(sdl, sdl.replace(before, after))).toEqual(breaks);
 });
 
 const changed = (replace: (text: string) => string): string[] =>
   findRestChanges(openApi, JSON.parse(replace(JSON.stringify(openApi))) as object);
 
-describe('a change to the REST contract', () => {
-  it('must be allowed by a changelog entry', () => {
-    expect(changed((text) => text.replace('"in":"path"', '"in":"query"'))).toEqual(['REST']);
-    expect(changed((text) => text.replace('"description":{', '"notes":{'))).toEqual(['REST']);
-  });
-
-  it('does not need a changelog entry if it only affects descriptions', () => {
-    expect(changed((text) => text.replaceAll('"description":"', '"description":"So: '))).toEqual(
-      [],
-    );
-  });
+it('a change to the REST contract must be allowed by a changelog entry, unless it is one of descriptions', () => {
+  expect(changed((text) => text.replace('"in":"path"', '"in":"query"'))).toEqual(['REST']);
+  expect(changed((text) => text.replaceAll('"description":"', '"description":"So: '))).toEqual([]);
 });
 
 const allowedBy = (entry: string): string[] =>
@@ -107,10 +81,6 @@ const allowedBy = (entry: string): string[] =>
 
 describe('a changelog entry', () => {
   it('allows the changes that it names', () => {
-    expect(allowedBy('- **Breaking** `Pet.name`, `Pet.age`: ask for\n  `Pet.title`.')).toEqual([
-      'Pet.name',
-      'Pet.age',
-    ]);
     expect(allowedBy('- **Breaking**\n  `Pet.name`,\n  `Pet.age`:\n  ask for it.')).toEqual([
       'Pet.name',
       'Pet.age',
@@ -118,13 +88,7 @@ describe('a changelog entry', () => {
     expect(allowedBy('- **Compatible** `REST`: the limit is larger.')).toEqual(['REST']);
   });
 
-  it('may name a change that another entry names, too', () => {
-    const entry = '- **Compatible** `REST`: the limit is larger.';
-    expect(allowedBy(`${entry}\n${entry}`)).toEqual(['REST']);
-  });
-
   it.each([
-    ['it gives no reason', '- **Breaking** `Pet.name`:'],
     ['it breaks without notice', '- **Breaking, without notice** `Pet.name`: it is gone.'],
     ["it does not start with the change's name", '- **Breaking**: `Pet.name` is gone.'],
     ['it belongs to an earlier release', '## 0.9.0\n\n- **Breaking** `Pet.name`: it is gone.'],

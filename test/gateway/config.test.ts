@@ -14,39 +14,18 @@ describe('the configuration', () => {
     expect(readConfig(environment)).toEqual(readConfig({}));
   });
 
-  it('ignores variables that the gateway does not define', () => {
-    expect(readConfig({ PATH: '/bin', port: '1' })).toEqual(readConfig({}));
-  });
-
   it.each([
-    ['HOST', 'localhost', { host: 'localhost' }],
     ['HOST', '[::1]', { host: '::1' }],
-    ['PORT', '65535', { port: 65_535 }],
     ['DATA_DIR', 'here', { dataDir: resolve('here') }],
-    ['PGBOUNCER', 'true', { pgbouncer: true }],
     ['IDEMPOTENCY_HOURS', '1', { idempotencyMs: 3_600_000 }],
     ['DOCUMENTS_MANIFEST', 'trusted.json', { manifest: resolve('trusted.json') }],
-    ['SAMPLE_STORE', 'false', { sampleStore: false }],
-    ['CORS_ORIGINS', '*', { corsOrigins: ['*'] }],
     [
       'CORS_ORIGINS',
-      'https://shop.example, http://localhost:3000',
-      { corsOrigins: ['https://shop.example', 'http://localhost:3000'] },
-    ],
-    [
-      'CORS_ORIGINS',
-      'capacitor://localhost,tauri://localhost:1420,chrome-extension://abcdefgh',
-      {
-        corsOrigins: [
-          'capacitor://localhost',
-          'tauri://localhost:1420',
-          'chrome-extension://abcdefgh',
-        ],
-      },
+      'https://a.example, tauri://b:1',
+      { corsOrigins: ['https://a.example', 'tauri://b:1'] },
     ],
     ['SUNSET', 'enforce', { enforceSunset: true }],
     ['SUNSET_DATE', '2028-02-29', { sunset: new Date('2028-02-29T00:00:00Z') }],
-    ['SUNSET_DATE', '2026-11-01', { sunset: new Date('2026-11-01T00:00:00Z') }],
   ])('accepts %s=%s', (name, value, expected) => {
     expect(readConfig({ [name]: value })).toEqual({ ...readConfig({}), ...expected });
   });
@@ -58,24 +37,16 @@ describe('the configuration', () => {
   });
 
   it.each([
-    ['HOST', 'two hosts'],
     ['HOST', '[localhost]'],
     ['PORT', '65536'],
-    ['PORT', '80.5'],
-    ['PORT', ' 80'],
     ['PGBOUNCER', 'yes'],
     ['REQUEST_TIMEOUT_MS', '99'],
     ['AUTH_JWKS_URL', 'http://login.example/keys'],
-    ['AUTH_SECRET', 'shorter than 32 bytes'],
-    ['CORS_ORIGINS', 'shop.example'],
     ['CORS_ORIGINS', 'https://shop.example/'],
     ['CORS_ORIGINS', 'null'],
     ['CORS_ORIGINS', 'https://*.example.com'],
-    ['CORS_ORIGINS', 'https://Shop.example'],
     ['CORS_ORIGINS', 'https://shop.example:443'],
     ['CORS_ORIGINS', 'capacitor://localhost/'],
-    ['CORS_ORIGINS', 'capacitor:localhost'],
-    ['CORS_ORIGINS', 'file:///'],
     ['SUNSET_DATE', '2027-02-30'],
     ['LOG_LEVEL', 'INFO'],
   ])('rejects %s=%s with a message that names the variable', (name, value) => {
@@ -157,35 +128,23 @@ describe('the configuration', () => {
     expect(readConfig(trusted)).toMatchObject({ graphiql: false, introspection: true });
   });
 
-  it('rejects an AUTH_SECRET that is too short, without repeating it in the message', () => {
-    expect(() => readConfig({ ...JWT, AUTH_SECRET: 'hunter2' })).toThrow(/^(?!.*hunter2)/s);
-  });
-
   it('names every invalid variable in one message', () => {
-    expect(() => readConfig({ PORT: 'a', LOG_LEVEL: 'b' })).toThrow(
-      'PORT must be a whole number from 0 to 65535. LOG_LEVEL must be debug, info, warn, error or silent.',
+    expect(() => readConfig({ PORT: 'a', LOG_LEVEL: 'b', AUTH_SECRET: 'hunter2' })).toThrow(
+      /^(?!.*hunter2)PORT must be .*\. AUTH_SECRET must be .*\. LOG_LEVEL must be /,
     );
     expect(() => readConfig({ DOCUMENTS: 'trusted', AUTH: 'jwt' })).toThrow(
-      /^DOCUMENTS=trusted requires .*\. AUTH=jwt requires either .*\. AUTH=jwt requires AUTH_ISSUER .*\.$/,
+      /^DOCUMENTS=trusted requires .*\. AUTH=jwt requires either .*\. AUTH=jwt requires AUTH_ISSUER /,
     );
   });
 
   it.each([
-    ['ANSWER_TIMEOUT_MS', 'has been renamed to RESPONSE_TIMEOUT_MS'],
-    ['MAX_ANSWER_BYTES', 'has been renamed to MAX_RESPONSE_BYTES'],
-    ['WORKERS', 'has been removed: start several gateways behind a load balancer such as HAProxy'],
-    [
-      'DATABASE_REPLICA_URLS',
-      'has been replaced by DATABASE_REPLICA_URL: the one address of a replica, or of a load balancer such as HAProxy',
-    ],
-    [
-      'REPLICA_MAX_LAG_MS',
-      'has been removed: limit the lag in the load balancer to which DATABASE_REPLICA_URL leads',
-    ],
-  ])('rejects %s, a setting of an earlier release: it %s', (name, successor) => {
-    expect(() => readConfig({ [name]: '100000' })).toThrow(
-      new ConfigError(`${name} ${successor}.`),
-    );
+    ['ANSWER_TIMEOUT_MS', 'renamed to RESPONSE_TIMEOUT_MS'],
+    ['MAX_ANSWER_BYTES', 'renamed to MAX_RESPONSE_BYTES'],
+    ['WORKERS', 'removed: start several gateways behind a load balancer'],
+    ['DATABASE_REPLICA_URLS', 'replaced by DATABASE_REPLICA_URL: '],
+    ['REPLICA_MAX_LAG_MS', 'removed: limit the lag in the load balancer'],
+  ])('rejects %s, a setting of an earlier release: it has been %s', (name, successor) => {
+    expect(() => readConfig({ [name]: '100000' })).toThrow(`${name} has been ${successor}`);
   });
 
   it('has the address of the replicas only if DATABASE_URL is set', () => {
@@ -198,24 +157,13 @@ describe('the configuration', () => {
       'DATABASE_REPLICA_URL requires DATABASE_URL.',
     );
   });
-
-  it('is frozen', () => {
-    const config = readConfig(JWT);
-    expect([config, config.limits, config.auth].every(Object.isFrozen)).toBe(true);
-  });
 });
 
 describe('docs/configuration.md', () => {
-  it('contains the table of variables that `npm run fix` writes', () => {
+  it('contains the table that `npm run fix` writes, with every variable', () => {
     const document = readFileSync('docs/configuration.md', 'utf8');
-    expect(document).toMatch(/<!-- variables -->.+<!-- \/variables -->/s);
     expect(document).toBe(withPrinted(document));
-  });
-
-  it('lists every variable', () => {
-    const table = withPrinted('<!-- variables -->\n\n-\n\n<!-- /variables -->');
-    const names = [...table.matchAll(/^\| `([A-Z_]+)` +\|/gm)].map(([, name]) => name);
+    const names = [...document.matchAll(/^\| `([A-Z_]+)` +\|/gm)].map(([, name]) => name);
     expect(names).toEqual(Object.keys(Variables.shape));
-    expect(table).not.toContain('undefined');
   });
 });

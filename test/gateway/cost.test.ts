@@ -51,15 +51,12 @@ describe('the cost of an operation', () => {
 
   it.each<[string, number, number, Record<string, unknown>?]>([
     ['{ pet(id: 1) { name } }', 1, 2],
-    ['{ pets(first: 3) { nodes { id } } }', 1, LIST + 3 * (ROW + 2)],
     [
       '{ pets { nodes { id } pageInfo { hasNextPage } totalCount } }',
       1,
       LIST + 20 * (ROW + 2) + PAGE_INFO + 1 + COUNT * WHOLE,
     ],
-    ['{ categories(first: 3) { nodes { description } } }', 1, LIST + 3 * (ROW + 1 + 8)],
     ['{ category(id: 1) { pets(first: 0) { totalCount } } }', 2, 1 + LIST + COUNT],
-    ['{ category(id: 1) { petCount } }', 1, 1 + COUNT],
     ['{ categories(first: 3) { nodes { petCount } } }', 1, LIST + 3 * (ROW + 1 + COUNT)],
     [
       '{ inventory(first: 0, filter: { status: [SOLD] }) { nodes { id: petId } } }',
@@ -67,32 +64,12 @@ describe('the cost of an operation', () => {
       LIST + SEARCH * WHOLE,
     ],
     [
-      '{ inventory(first: 0, filter: { name: "zg" }) { nodes { id: petId } } }',
-      1,
-      LIST + SEARCH * WHOLE * SHORT,
-    ],
-    [
       '{ categories(first: 3) { nodes { pets(first: 0, filter: { inStock: false }) { nodes { id } } } } }',
       2,
       LIST + 3 * (ROW + 1 + LIST + STOCK_SEARCH),
     ],
-    [search, 1, LIST, { filter: { status: ['SOLD'] } }],
     [search, 1, LIST + SEARCH * WHOLE, { filter: { name: 'cat' } }],
-    [search, 1, LIST + SEARCH * WHOLE, { filter: { name: 'été' } }],
     [search, 1, LIST + SEARCH * WHOLE * SHORT, { filter: { name: 'a b c' } }],
-    [
-      'query ($name: String = "cat") { pets(first: 0, filter: { name: $name }) { nodes { id } } }',
-      1,
-      LIST + SEARCH * WHOLE * SHORT,
-      { name: 'zg' },
-    ],
-    [page, 1, LIST, { n: -1 }],
-    [
-      '{ categories(first: 2) { nodes { pets(first: 5) { nodes { category { name } } } } } }',
-      3,
-      LIST + 2 * (ROW + 1 + LIST + 5 * (ROW + 1 + RELATION + 1)),
-    ],
-    [page, 1, LIST + 20 * (ROW + 2)],
     [page, 1, LIST + 20 * (ROW + 2), { n: null }],
     [page, 1, LIST + 100 * (ROW + 2), { n: 1e9 }],
     ['query ($n: Int = 4) { pets(first: $n) { nodes { id } } }', 1, LIST + 4 * (ROW + 2)],
@@ -101,17 +78,10 @@ describe('the cost of an operation', () => {
       2,
       LIST * 2 + 8 * (ROW + 2),
     ],
-    ['{ pet(id: 1) { ... on Pet { ...F ...F } } } fragment F on Pet { id name }', 1, 5],
-    ['{ pet(id: 1) { id name @skip(if: true) } }', 1, 3],
     [
       'mutation { completeOrder(id: 1) { ... on Order { id pet { name } } ... on Error { code } } }',
       1,
       WRITE + 1 + RELATION + 1 + 1,
-    ],
-    [
-      'mutation { updateCategory(id: 1, input: { name: "a" }) { ... on Category { id } } }',
-      0,
-      WRITE + RECORD * (1 + 8) + 1,
     ],
     [
       'mutation { completeOrder(id: 1) { ... on InvalidInput { issueCount issues { path message } } } }',
@@ -120,7 +90,6 @@ describe('the cost of an operation', () => {
     ],
     [PETS, 0, lines(2), { lines: ['a', 'n'.repeat(64)].map(toLine) }],
     [PETS, 0, lines(2) + 191, { lines: ['n'.repeat(255), 'ж'.repeat(32)].map(toLine) }],
-    [PETS, 0, lines(1) + 2 * 255 - 64, { lines: ['ж'.repeat(255)].map(toLine) }],
     [
       `mutation { createPet(input: { name: "${'n'.repeat(70)}", categoryId: 0 }) { __typename } }`,
       0,
@@ -159,7 +128,6 @@ describe('the cost of an operation', () => {
     search,
     'query ($name: String) { pets(first: 0, filter: { name: $name }) { nodes { id } } }',
     'query ($ids: [ID!]!) { nodes(nodeIds: $ids) { nodeId } }',
-    'query ($types: [ChangedType!]) { changes(first: 0, filter: { types: $types }) { nodes { kind } } }',
     'mutation ($lines: [NewPet!]!) { createPets(input: $lines) { ... on CreatedPets { pets { id } } } }',
   ])('does not depend on the variables of earlier requests, valid or not: %s', async (query) => {
     const variable = /\$(\w+)/.exec(query)?.[1];
@@ -205,7 +173,6 @@ describe('the cost of an operation', () => {
   it.each([
     '{ pets(first: 100) { nodes { category { pets(first: 100) { nodes { category { pets(first: 100) { nodes { id } } } } } } } } }',
     `{ ${repeat(50, (index) => `a${index}: pets(first: 1, filter: { name: "zg", status: [AVAILABLE] }) { nodes { id } }`)} }`,
-    `{ ${repeat(50, (index) => `a${index}: pets(first: 0, filter: { categoryId: ${index} }) { totalCount }`)} }`,
     `{ ${repeat(3, (index) => `a${index}: __schema { types { name } }`)} }`,
   ])('is reported with QUERY_TOO_COSTLY if it exceeds the limit: %s', async (query) => {
     await expectRejected(gateway, { query }, 'QUERY_TOO_COSTLY');

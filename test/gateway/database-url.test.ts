@@ -8,25 +8,16 @@ const MESSAGE =
 
 describe('DATABASE_URL', () => {
   it.each([
-    ['postgres://me:secret@db:5433/store', 'postgres://me:secret@db:5433/store'],
-    [
-      'postgresql://me@a:5432/store?sslmode=require',
-      'postgresql://me@a:5432/store?sslmode=verify-full',
-    ],
     [
       'postgresql://me@a/store?sslmode=require&channel_binding=require',
       'postgresql://me@a/store?sslmode=verify-full',
     ],
-    ['postgresql://[::1]:5433/store', 'postgresql://[::1]:5433/store'],
     // The last @ ends the password.
     [
       'postgresql://me@team:one@two,three@a/store',
       'postgresql://me%40team:one%40two,three@a/store',
     ],
     ['postgresql://a/store?user=me@team', 'postgresql://a/store?user=me%40team'],
-    ['postgresql://a/store?options=-c+x%3D1%2C2', 'postgresql://a/store?options=-c+x%3D1%2C2'],
-    ['POSTGRESQL://a/', 'postgresql://a/'],
-    ['postgresql://a/store?target_session_attrs=any', 'postgresql://a/store'],
     [
       'postgresql://a/store?target_session_attrs=read-write&sslmode=require',
       'postgresql://a/store?sslmode=verify-full',
@@ -35,9 +26,7 @@ describe('DATABASE_URL', () => {
       'postgresql://a/store?sslmode=require&uselibpqcompat=true',
       'postgresql://a/store?sslmode=require&uselibpqcompat=true',
     ],
-    ['postgresql://me:pw@/store?host=/run/sql', 'postgresql://me:pw@%2Frun%2Fsql/store'],
     ['postgresql://:1/s?host=/run&sslmode=require', 'postgresql://%2Frun:1/s'],
-    ['postgresql:///store?host=::1&port=5433', 'postgresql://[::1]:5433/store'],
     [
       'postgresql://a/store?options=-cx%3D1&schema=My+"store"',
       'postgresql://a/store?options=-cx%3D1+-csearch_path%3D%22My%5C+%22%22store%22%22%22',
@@ -48,12 +37,7 @@ describe('DATABASE_URL', () => {
   });
 
   it.each([
-    'a,b',
-    'postgresql:a,b/store',
     'mysql://me:hunter2@a,b/store',
-    'http://postgresql://a,b/store',
-    'postgresql://b:65536/store',
-    'postgresql://[::1/store',
     'postgresql://b/store,postgresql://c/store',
     'postgresql://me:hunter2@/store',
     'postgresql://a/store?port=1,2',
@@ -67,25 +51,16 @@ describe('DATABASE_URL', () => {
 describe.each(['DATABASE_URL', 'DATABASE_REPLICA_URL'])('%s', (name) => {
   it.each([
     ['ssl_mode=verify-full', 'must not have the parameter ssl_mode; known parameters: '],
-    ['SSLMODE=require', 'must not have the parameter SSLMODE; known parameters: '],
-    ['sslcrl=file', 'must not have the parameter sslcrl; known parameters: '],
-    ['constructor=1', 'must not have the parameter constructor; known parameters: '],
     ['connect_timeout=9', 'must not have the parameter connect_timeout: set CONNECT_TIMEOUT_MS'],
     ['pgbouncer=true', 'must not have the parameter pgbouncer: set PGBOUNCER instead'],
-    ['sslmode=verify_full', 'needs one of these values for the parameter sslmode: disable, '],
-    ['sslmode', 'needs one of these values for the parameter sslmode: disable, '],
     ['sslmode=allow', 'needs one of these values for the parameter sslmode: disable, '],
     ['channel_binding=require', 'needs sslmode=verify-full for channel_binding=require'],
     [
       'sslmode=require&uselibpqcompat=true&channel_binding=require',
       'needs sslmode=verify-full for channel_binding=require',
     ],
-    ['ssl=require', 'needs one of these values for the parameter ssl: true, '],
-    ['sslnegotiation=no', 'needs one of these values for the parameter sslnegotiation: '],
-    ['target_session_attrs=first', 'needs one of these values for the parameter target_session'],
     // The parameter could be the end of a password.
     ['password=s&hunter2', 'must not have an unknown parameter; '],
-    ['user=a@b&hunter2', 'must not have an unknown parameter; '],
   ])('rejects the parameter %s', (parameter, message) => {
     const url = `postgresql://me:hunter2@a/store?application_name=x&${parameter}`;
     const read = () => readConfig({ DATABASE_URL: 'postgresql://a/store', [name]: url });
@@ -105,7 +80,6 @@ it.each(['DATABASE_URL', 'DATABASE_REPLICA_URL'])(
     for (const url of [
       'postgresql://me:hunter2@a,b:5433/store',
       'postgresql://[::1],10.0.0.1/store',
-      'postgresql://a,/store',
       'postgresql:///store?host=a,b',
       'postgresql://a/store?host=a,b&port=5432,5433',
     ]) {

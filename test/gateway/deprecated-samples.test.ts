@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-import { buildSchema, NoDeprecatedCustomRule, parse, validate } from 'graphql';
-import { describe, expect, it } from 'vitest';
+import { NoDeprecatedCustomRule, parse, validate } from 'graphql';
+import { expect, it } from 'vitest';
 
 import { readExamples } from '../../src/gateway/site/files.ts';
 import { changesQuery } from '../../src/gateway/site/live-view.ts';
@@ -9,10 +9,6 @@ import { petStore } from '../../src/store/index.ts';
 import { ROOT } from '../../src/store/root.ts';
 
 const { schema, pages, rest } = petStore;
-
-/** Returns a message about each deprecated field that a document uses. */
-const deprecatedIn = (document: string, of = schema): string[] =>
-  validate(of, parse(document), [NoDeprecatedCustomRule]).map(({ message }) => message);
 
 const guides = ['README.md', ...readdirSync('docs').map((file) => `docs/${file}`)]
   .filter((file) => file.endsWith('.md'))
@@ -36,15 +32,7 @@ const samples = [
   ...guides,
 ];
 
-describe('a published sample', () => {
-  it.each(samples)('uses no deprecated field: %s', (_where, text) => {
-    expect(deprecatedIn(text), 'use the replacement that the deprecation reason names').toEqual([]);
-  });
-
-  it('fails the check if it uses a deprecated field', () => {
-    const other = buildSchema('type Query { old: Int @deprecated(reason: "Use new."), new: Int }');
-    expect(deprecatedIn('{ old new }', other)).toEqual([
-      'The field Query.old is deprecated. Use new.',
-    ]);
-  });
+it.each(samples)('a published sample uses no deprecated field: %s', (_where, text) => {
+  const found = validate(schema, parse(text), [NoDeprecatedCustomRule]);
+  expect(found.map(({ message }) => message)).toEqual([]);
 });

@@ -5,13 +5,13 @@ import { gzipSync } from 'node:zlib';
 
 import { errorCodes } from 'fastify';
 import { serverAudits } from 'graphql-http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { toResponseError } from '../../src/gateway/transport/http/errors.ts';
 import {
   type ClientError,
-  type Gateway,
   gateway,
+  openThatOf,
   startGateway,
   useGateway,
 } from '../support/gateway.ts';
@@ -72,19 +72,12 @@ describe('GraphQL over HTTP', () => {
 });
 
 describe('GET /graphql', () => {
-  it('executes the operation named by operationName', async () => {
-    const query = 'query A { __typename } query B { other: __typename }';
-    await expectTypename(await get({ query, operationName: 'A' }));
-  });
-
   it('rejects a mutation', () =>
     expectNotExecuted((query) => get({ query }), 405, 'METHOD_NOT_ALLOWED'));
 
   it.each([
     ['a missing query', {}],
-    ['an empty query', { query: '' }],
     ['variables that are not JSON', { query: TYPENAME, variables: '{' }],
-    ['extensions that are not JSON', { query: TYPENAME, extensions: 'x' }],
   ])('returns BAD_REQUEST for %s', async (_what, parameters) => {
     await expectRejected(await get(parameters), 400, 'BAD_REQUEST');
   });
@@ -120,13 +113,9 @@ describe('the Content-Type of a POST', () => {
 
 describe('the body of a POST', () => {
   it.each([
-    ['empty', ''],
-    ['two objects', `${BODY}{}`],
     ['a list', `[${BODY}]`],
     ['null', 'null'],
-    ['an object whose query is null', '{"query":null}'],
     ['bytes that are not UTF-8', Uint8Array.from(Buffer.from('{"query":"\xff"}', 'latin1'))],
-    ['in UTF-16', Uint8Array.from(Buffer.from(BODY, 'utf16le'))],
     ['compressed', Uint8Array.from(gzipSync(BODY))],
   ])('is rejected with BAD_REQUEST if it is %s', async (_what, body) => {
     await expectRejected(await post(body), 400, 'BAD_REQUEST');
@@ -193,36 +182,20 @@ it('an empty operationName is ignored in a POST and in a GET', async () => {
 
 const INCOMPLETE = `POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${JSON_TYPE}\r\nContent-Length: 99\r\n\r\n{`;
 
-describe('a request body that is cut off', () => {
-  it('is not logged as an error', async () => {
-    expect([0, 400]).toContain((await sendRaw(gateway, INCOMPLETE)).status);
-    expect(gateway.loggedErrors).toEqual([]);
-  });
-});
-
-describe('a request body that does not arrive in time', () => {
-  let hasty: Gateway;
-  beforeAll(async () => {
-    hasty = await startGateway({ REQUEST_TIMEOUT_MS: '100' });
-  });
-  afterAll(() => hasty.close());
-
-  it('is rejected with status 408', async () => {
-    const { status, body } = await sendRaw(hasty, INCOMPLETE, { wait: true });
-    expect(status).toBe(408);
-    expect(JSON.parse(body)).toMatchObject({ code: 'REQUEST_TIMEOUT', status: 408 });
-  });
+it('a request body that does not arrive in time is rejected with status 408', async () => {
+  const hasty = await startGateway({ REQUEST_TIMEOUT_MS: '100' }, openThatOf(gateway));
+  const { status, body } = await sendRaw(hasty, INCOMPLETE, { wait: true });
+  expect(status).toBe(408);
+  expect(JSON.parse(body)).toMatchObject({ code: 'REQUEST_TIMEOUT', status: 408 });
+  await hasty.close();
 });
 
 describe('the Content-Type of a response', () => {
   it.each([
-    ['application/*', JSON_TYPE],
-    ['x/y, text/html, */*;q=0.1', JSON_TYPE],
     ['', JSON_TYPE],
     [`${GRAPHQL_TYPE};charset="utf-8" ; q=0.5, ${JSON_TYPE};v=1;q=0.4`, GRAPHQL_TYPE],
-    // The next three are sent by clients such as Apollo Client, urql and Relay.
+    // Clients such as Apollo Client, urql and Relay send these.
     [`${GRAPHQL_TYPE},${JSON_TYPE};q=0.9`, GRAPHQL_TYPE],
-    [`${JSON_TYPE}, multipart/mixed`, JSON_TYPE],
     [
       `${GRAPHQL_TYPE}, application/graphql+json, ${JSON_TYPE}, text/event-stream, multipart/mixed`,
       GRAPHQL_TYPE,
@@ -233,15 +206,14 @@ describe('the Content-Type of a response', () => {
     await expectTypename(response);
   });
 
-  it.each([
-    'application/json; charset=utf-8, text/html;q=0.1',
-    'text/html;q=0, */*',
-    'application/graphql-response+json, */*;q=0.1',
-  ])('for a GET with Accept: %s is JSON, not HTML', async (accept) => {
-    const response = await get({ query: TYPENAME }, { accept });
-    expect(response.headers.get('content-type')).toContain('json');
-    await expectTypename(response);
-  });
+  it.each(['application/json; charset=utf-8, text/html;q=0.1', 'text/html;q=0, */*'])(
+    'for a GET with Accept: %s is JSON, not HTML',
+    async (accept) => {
+      const response = await get({ query: TYPENAME }, { accept });
+      expect(response.headers.get('content-type')).toContain('json');
+      await expectTypename(response);
+    },
+  );
 
   it.each(['image/png', 'text/event-stream;q=0'])(
     'cannot match Accept: %s, so the status is 406',
@@ -259,12 +231,6 @@ describe('the HTTP status of a result', () => {
   // The first status is for application/json, with which documents that don't parse or validate get 200. The second
   // status is for application/graphql-response+json.
   it.each([
-    [
-      'a mutation with an error',
-      'mutation { deletePet(id: 9) { ... on Error { code } } }',
-      200,
-      200,
-    ],
     ['an invalid id', '{ a: pet(id: "x") { name } __typename }', 400, 400],
     ['an unknown field', '{ cat }', 200, 400],
     ['two operations without a name', 'query A { __typename } query B { __typename }', 400, 400],
@@ -284,14 +250,14 @@ describe('the HTTP status of a result', () => {
 
 it.each([
   [405, 'PUT', '/graphql', {}],
-  [415, 'POST', '/graphql', { 'Content-Type': 'text/plain' }],
   [421, 'GET', '/graphql', { Host: 'other.example' }],
 ])(
   'a request that is rejected before its operation is read gets the accepted Content-Type: %i',
   async (status, method, target, headers) => {
-    const answer = await requestRaw(gateway, method, target, { Accept: GRAPHQL_TYPE, ...headers });
-    expect(answer.status).toBe(status);
-    expect(answer.headers.get('content-type')).toBe(`${GRAPHQL_TYPE}; charset=utf-8`);
+    const sent = { Accept: GRAPHQL_TYPE, ...headers };
+    const response = await requestRaw(gateway, method, target, sent);
+    expect(response.status).toBe(status);
+    expect(response.headers.get('content-type')).toBe(`${GRAPHQL_TYPE}; charset=utf-8`);
   },
 );
 
@@ -302,18 +268,15 @@ it('an error of Fastify is an internal one unless it is about the request', () =
   expect([own.code, own.isLogged]).toEqual(['INTERNAL_SERVER_ERROR', true]);
 });
 
-describe('an unsupported method', () => {
-  it.each([
-    ['PUT', '/graphql', 'GET, HEAD, POST'],
-    ['OPTIONS', '/graphql', 'GET, HEAD, POST'],
-    ['TRACE', '/graphql', 'GET, HEAD, POST'],
-  ])('is rejected with METHOD_NOT_ALLOWED: %s %s', async (method, target, allow) => {
-    const answer = await requestRaw(gateway, method, target);
-    expect(answer.status).toBe(405);
-    expect(answer.headers.get('allow')).toBe(allow);
-    expect(answer.body).toContain('"METHOD_NOT_ALLOWED"');
-  });
-});
+it.each(['PUT', 'OPTIONS'])(
+  'an unsupported method of /graphql is rejected with METHOD_NOT_ALLOWED: %s',
+  async (method) => {
+    const response = await requestRaw(gateway, method, '/graphql');
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')).toBe('GET, HEAD, POST');
+    expect(response.body).toContain('"METHOD_NOT_ALLOWED"');
+  },
+);
 
 /** A handshake. */
 const upgrade = (target: string): string =>
@@ -333,8 +296,6 @@ describe('a connection with the header Upgrade', () => {
   it.each([
     ['an invalid escape', '/pets/%', 400],
     ['an id that is too long', `/pets/${'9'.repeat(101)}`, 414],
-    ['an unknown path', '/nowhere', 404],
-    ['the path of a page', '/docs', 404],
     ['the path of another route', '/health', 404],
   ])(
     'is closed after its response, and is no WebSocket, with %s',

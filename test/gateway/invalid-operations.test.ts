@@ -1,8 +1,5 @@
-import { buildSchema, parse } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { readConfig } from '../../src/gateway/config/config.ts';
-import { validateWithin } from '../../src/gateway/operation/analysis/validation.ts';
 import {
   type ClientError,
   type Gateway,
@@ -35,37 +32,28 @@ const askById = async (id: string): Promise<GraphqlAnswer> => {
   return (await response.json()) as GraphqlAnswer;
 };
 
-async function expectCode(query: string, code: string): Promise<void> {
-  const answer = await gateway.graphql(query);
-  expect(firstError(answer)?.extensions).toEqual({ code, status: 400 });
-  expect(answer.data).toBeUndefined();
-}
-
 describe('a document that cannot be executed', () => {
   it.each([
-    ['is empty', ' '],
-    ['is not GraphQL', '{ pet(id: 1 { id } }'],
-  ])('is rejected with GRAPHQL_PARSE_FAILED if it %s', (_what, query) =>
-    expectCode(query, 'GRAPHQL_PARSE_FAILED'),
-  );
-
-  it.each([
-    ['names an unknown field', '{ dragons { id } }'],
-    ['spreads a fragment within itself', '{ ...a } fragment a on Query { ...a }'],
-    ['subscribes to a field of Query', 'subscription { pets }'],
-    ['uses an alias inside __schema', '{ __schema { a: types { name } b: types { name } } }'],
-    ['uses a variable of the wrong type', 'query ($id: [ID!]!) { pet(id: $id) { id } }'],
-  ])('is rejected with GRAPHQL_VALIDATION_FAILED if it %s', (_what, query) =>
-    expectCode(query, 'GRAPHQL_VALIDATION_FAILED'),
-  );
-
-  it.each([
+    ['GRAPHQL_PARSE_FAILED', 'is empty', ' '],
     [
-      'an Int that exceeds 32 bits',
-      '{ pets(first: 2147483648) { totalCount } }',
-      'first',
-      'non 32-bit',
+      'GRAPHQL_VALIDATION_FAILED',
+      'spreads a fragment in itself',
+      '{ ...a } fragment a on Query { ...a }',
     ],
+    [
+      'GRAPHQL_VALIDATION_FAILED',
+      'has an alias inside __schema',
+      '{ __schema { a: types { name } } }',
+    ],
+    ['BAD_REQUEST', 'only defines a type', 'type A { b: Int }'],
+    ['BAD_REQUEST', 'has two operations', 'query A { __typename } query B { __typename }'],
+  ])('is rejected with %s if it %s', async (code, _what, query) => {
+    const response = await gateway.graphql(query);
+    expect(firstError(response)?.extensions).toEqual({ code, status: 400 });
+    expect(response.data).toBeUndefined();
+  });
+
+  it.each([
     [
       'an unknown enum value',
       '{ pets(filter: { status: [SOLD, available] }) { totalCount } }',
@@ -84,7 +72,6 @@ describe('a document that cannot be executed', () => {
       'input.0.quantity',
       'required',
     ],
-    ['an unknown field', '{ pets(filter: { age: 1 }) { totalCount } }', 'filter.age', '"age"'],
   ])('is rejected with the path of the error: %s', async (_what, query, path, expected) => {
     const { message = '', extensions } = firstError(await gateway.graphql(query)) ?? {};
     expect(extensions?.code).toBe('GRAPHQL_VALIDATION_FAILED');
@@ -93,36 +80,11 @@ describe('a document that cannot be executed', () => {
     expect(message).toContain(expected);
   });
 
-  it.each([
-    'petChanged @include(if: $v) { cursor }',
-    '... @skip(if: $v) { petChanged { cursor } }',
-  ])(
-    'is rejected with the reason if a variable decides whether it subscribes: %s',
-    async (field) => {
-      const query = `subscription ($v: Boolean!) { ${field} }`;
-      const error = firstError(await gateway.graphql(query, { v: true }));
-      expect(error?.extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
-      expect(error?.message).toMatch(/^The root field of a subscription must not have @skip/);
-    },
-  );
-
-  it('is rejected with BAD_REQUEST if it only defines a type', () =>
-    expectCode('type A { b: Int }', 'BAD_REQUEST'));
-
-  // Yoga adds the same code, but only with a plugin of its HTTP layer.
-  it('has its code as soon as it has been validated', () => {
-    const schema = buildSchema('type Query { a: Int }');
-    const errors = validateWithin(readConfig(), schema, parse('{ b }'));
-    expect(errors).toMatchObject([{ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }]);
-  });
-
-  it('is rejected with BAD_REQUEST if it has two operations, and operationName is missing or names neither of them', async () => {
-    for (const operation of [{ operationName: 'C' }, {}]) {
-      const query = 'query A { __typename } query B { __typename }';
-      const response = await post(gateway, { query, ...operation });
-      const error = firstError((await response.json()) as GraphqlAnswer);
-      expect(error?.extensions).toMatchObject({ code: 'BAD_REQUEST', status: 400 });
-    }
+  it('is rejected with the reason if a variable decides whether it subscribes', async () => {
+    const query = 'subscription ($v: Boolean!) { ... @skip(if: $v) { petChanged { cursor } } }';
+    const error = firstError(await gateway.graphql(query, { v: true }));
+    expect(error?.extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
+    expect(error?.message).toMatch(/^The root field of a subscription must not have @skip/);
   });
 });
 
@@ -183,7 +145,6 @@ describe('the line and column of an error', () => {
 
   const OPERATIONS: [what: string, operation: Operation, line: number, column: number][] = [
     ['of the syntax', { query: '{\n  pets {\n    nodes { id }\n  }\n  pet(id: }\n' }, 5, 11],
-    ['of a character', { query: '{\n  pets ? }' }, 2, 8],
     ['of a text that never ends', { query: '{\n  pet(id: "1) { id } }' }, 2, 23],
     ['of an unknown field', { query: '{\n  dragons { id }\n}' }, 2, 3],
     [
@@ -192,7 +153,6 @@ describe('the line and column of an error', () => {
       2,
       15,
     ],
-    ['of an argument', { query: '{\n  pets(first: 101) { totalCount } }' }, 2, 3],
     ['of a cursor', { query: '{\n  changes(after: "x") { totalCount } }' }, 2, 3],
     [
       'of a variable',
@@ -209,18 +169,6 @@ describe('the line and column of an error', () => {
         query: 'query (\n  $ids: [ID!]) { pets(filter: { ids: $ids }) { totalCount } }',
         variables: { ids: Array<string>(101).fill('1') },
       },
-      2,
-      3,
-    ],
-    [
-      'of a variable that is null',
-      { query: 'query ($v: ID = "1") {\n  pet(id: $v) { id } }', variables: { v: null } },
-      2,
-      3,
-    ],
-    [
-      "of a subscription's filter",
-      { query: 'subscription {\n  petChanged(filter: { ids: ["x"] }) { kind } }' },
       2,
       3,
     ],
@@ -252,25 +200,14 @@ describe('the line and column of an error', () => {
 describe('an invalid variable', () => {
   const PET = 'mutation ($pet: NewPet!) { createPet(input: $pet) { __typename } }';
   const ORDER = 'mutation ($order: NewOrder!) { placeOrder(input: $order) { __typename } }';
-  const SEARCH = 'query ($filter: PetFilter) { pets(filter: $filter) { totalCount } }';
   const PAGE = 'query ($first: Int) { pets(first: $first) { totalCount } }';
   const pet = { name: 'a', categoryId: '1' };
   const order = { petId: '1', quantity: 1 };
 
   it.each([
     ['is missing', PET, {}, 'pet'],
-    ['has the wrong type', PAGE, { first: 'ten' }, 'first'],
     ['requests a page of 101 rows', PAGE, { first: 101 }, 'first'],
-    ['exceeds 32 bits', PAGE, { first: 2147483648 }, 'first'],
-    [
-      'has an invalid value in a list',
-      SEARCH,
-      { filter: { status: ['SOLD', 'X'] } },
-      'filter.status.1',
-    ],
-    ['lacks a field', PET, { pet: { name: 'a' } }, 'pet.categoryId'],
     ['has a field of the wrong type', PET, { pet: { ...pet, name: 7 } }, 'pet.name'],
-    ['has an unknown field', PET, { pet: { ...pet, unknown: 3 } }, 'pet'],
     [
       "has an enum value in REST's spelling",
       PET,
@@ -282,24 +219,6 @@ describe('an invalid variable', () => {
       'query ($v: SortDirection) { pets(orderBy: { field: NAME, direction: $v }) { totalCount } }',
       { v: null },
       'orderBy.direction',
-    ],
-    [
-      'is null in a list whose values are not',
-      'query ($v: ID = "1") { pets(filter: { ids: ["1", $v] }) { totalCount } }',
-      { v: null },
-      'filter.ids.1',
-    ],
-    [
-      'is null in an argument that is not',
-      'query ($v: ID = "1") { pet(id: $v) { id } }',
-      { v: null },
-      'id',
-    ],
-    [
-      'is null in a directive',
-      'query ($v: Boolean = true) { pets @include(if: $v) { totalCount } }',
-      { v: null },
-      'if',
     ],
     [
       'has an invalid date',
@@ -322,7 +241,7 @@ async function errorWithout(name: string): Promise<string> {
   return JSON.stringify(firstError(await gateway.graphql(query)));
 }
 
-it.each(['constructor', 'hasOwnProperty', 'toString', 'valueOf', '__proto__'])(
+it.each(['constructor', '__proto__'])(
   'a missing variable is reported as missing if it has the name of a property of every object: %s',
   async (name) => {
     const usual = await errorWithout('usual');
@@ -338,7 +257,7 @@ describe('an ID variable', () => {
     expect(await askById('9007199254740991')).toEqual({ data: { pet: null } });
   });
 
-  it.each(['9007199254740993', '9007199254740992', '1e300', '1.5', '-1', '1e-7'])(
+  it.each(['9007199254740992', '1e300', '1.5', '-1'])(
     'is rejected if it is a JSON number that may have lost digits or is not a valid id: %s',
     async (id) => {
       expect(firstError(await askById(id))?.extensions).toMatchObject({
@@ -348,7 +267,7 @@ describe('an ID variable', () => {
     },
   );
 
-  it.each(['true', '[]', '["1"]', '{}', '{"toString":"1"}', 'null'])(
+  it.each(['true', '["1"]', '{"toString":"1"}', 'null'])(
     'is rejected if it is neither a string nor a number: %s',
     async (id) => {
       expect(firstError(await askById(id))?.extensions.status).toBe(400);

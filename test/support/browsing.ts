@@ -6,17 +6,6 @@ export const BROWSER = {
 /** The target of a GET request with a query. */
 export const QUERY = `/graphql?query=${encodeURIComponent('{ __typename }')}`;
 
-/** The files of GraphiQL. */
-export const GRAPHIQL_FILES = [
-  '/assets/graphiql/graphiql.css',
-  '/assets/graphiql/graphiql.js',
-  '/assets/graphiql/editorWorkerService.js',
-  '/assets/graphiql/json.js',
-  '/assets/graphiql/graphql.js',
-  '/assets/graphiql-page.css',
-  '/assets/graphiql-page.js',
-];
-
 const PREFIX = 'http://gateway.example/prefix';
 
 /**
