@@ -22,8 +22,7 @@ import type { Log } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { createGraphqlEndpoint } from '../transport/http/endpoint.ts';
 import { rejectData, sendError } from '../transport/http/errors.ts';
-import { createRest } from '../transport/rest/create-rest.ts';
-import { deprecatedOf } from '../transport/rest/rest-operation.ts';
+import { createRest, deprecatedOf } from '../transport/rest/create-rest.ts';
 import { isAnswering, limitUnsent, trackConnections } from './connections.ts';
 import { createHealth } from './health.ts';
 import {

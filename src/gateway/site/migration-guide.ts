@@ -2,7 +2,7 @@ import escapeHtml from 'escape-html';
 
 import type { Config } from '../config/config.ts';
 import type { RestOperation } from '../store.ts';
-import { describeLifecycle } from '../transport/rest/rest-operation.ts';
+import { describeLifecycle } from '../transport/rest/create-rest.ts';
 import type { Asset } from './assets.ts';
 import { linkToGraphiql, renderCode, renderPage, type Site } from './page.ts';
 
