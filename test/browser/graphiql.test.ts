@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { readExamples } from '../../src/gateway/site/files.ts';
+import { readExamples } from '../../src/gateway/site/graphiql.ts';
 import { petStore } from '../../src/store/index.ts';
 import {
   execute,

@@ -8,7 +8,7 @@ import {
 import { describe, expect, it } from 'vitest';
 
 import { fillSample } from '../../src/gateway/server/fill-sample.ts';
-import { readExamples } from '../../src/gateway/site/files.ts';
+import { readExamples } from '../../src/gateway/site/graphiql.ts';
 import { petStore } from '../../src/store/index.ts';
 import { askCost, countFields, expectEnoughCost, expectRejected } from '../support/cost.ts';
 import {

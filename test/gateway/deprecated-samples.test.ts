@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { NoDeprecatedCustomRule, parse, validate } from 'graphql';
 import { expect, it } from 'vitest';
 
-import { readExamples } from '../../src/gateway/site/files.ts';
-import { changesQuery } from '../../src/gateway/site/live-view.ts';
+import { readExamples } from '../../src/gateway/site/graphiql.ts';
+import { changesQuery } from '../../src/gateway/site/home.ts';
 import { petStore } from '../../src/store/index.ts';
 import { ROOT } from '../../src/store/root.ts';
 

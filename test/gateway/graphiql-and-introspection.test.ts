@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { readConfig } from '../../src/gateway/config/config.ts';
 import { fillSample } from '../../src/gateway/server/fill-sample.ts';
-import { readExamples } from '../../src/gateway/site/files.ts';
-import { renderGraphiql } from '../../src/gateway/site/graphiql.ts';
+import { readExamples, renderGraphiql } from '../../src/gateway/site/graphiql.ts';
 import { petStore } from '../../src/store/index.ts';
 import { BROWSER, QUERY } from '../support/browsing.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, inject, it, vi } from 'vitest';
 
-import { readExamples } from '../../src/gateway/site/files.ts';
-import { changesQuery } from '../../src/gateway/site/live-view.ts';
+import { readExamples } from '../../src/gateway/site/graphiql.ts';
+import { changesQuery } from '../../src/gateway/site/home.ts';
 import { bookshop } from '../gateway/bookshop/index.ts';
 import type { DatabaseKind } from '../support/databases.ts';
 import { lintOpenApi } from '../support/lint-openapi.ts';

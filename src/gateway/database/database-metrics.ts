@@ -1,6 +1,6 @@
 import { Gauge, Histogram, Registry } from 'prom-client';
 
-import { countLater } from '../telemetry/count-later.ts';
+import { countLater } from '../telemetry/request-metrics.ts';
 import type { PoolUse, Readiness, Replica } from './driver.ts';
 import type { Load } from './session.ts';
 

@@ -1,3 +1,8 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
@@ -44,3 +49,31 @@ export function serveAsset(build: () => Asset | Promise<Asset>) {
   };
   return { compress: false, handler } as const;
 }
+
+// build.js copies both folders next to the bundle.
+
+const OWN = fileURLToPath(new URL('browser', import.meta.url));
+
+const BUILT = fileURLToPath(new URL('swagger-ui', import.meta.url));
+
+const SWAGGER_UI = existsSync(BUILT)
+  ? BUILT
+  : join(dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui')), 'static');
+
+/** Returns the media type of a script or style by its file name. */
+export const mediaTypeOf = (name: string): string =>
+  name.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8';
+
+/** Returns the scripts and styles of the pages and of Swagger UI: the path of each, and the function that reads it. */
+export const listFiles = () =>
+  Object.entries({ '/assets/': OWN, '/assets/swagger-ui/': SWAGGER_UI }).flatMap(([path, folder]) =>
+    readdirSync(folder)
+      .filter((name) => /\.(?:css|js)$/.test(name))
+      .map((name) => {
+        const read = async (): Promise<Asset> => ({
+          type: mediaTypeOf(name),
+          content: await readFile(join(folder, name)),
+        });
+        return [path + name, read] as const;
+      }),
+  );

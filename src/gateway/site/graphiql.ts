@@ -1,9 +1,9 @@
+import { readdir, readFile } from 'node:fs/promises';
+
 import escapeHtml from 'escape-html';
 
-import type { Asset } from './assets.ts';
-import { mediaTypeOf, readExamples } from './files.ts';
-import { graphiqlUrl } from './graphiql-link.ts';
-import { renderHeader, renderHtml, renderTokenField, type Site } from './page.ts';
+import { type Asset, mediaTypeOf } from './assets.ts';
+import { graphiqlUrl, renderHeader, renderHtml, type Site } from './page.ts';
 
 // GraphiQL's editor sets inline styles, and GraphiQL's style sheet embeds its fonts.
 export const GRAPHIQL_POLICY = {
@@ -12,8 +12,27 @@ export const GRAPHIQL_POLICY = {
   'font-src': ['data:'],
 };
 
+interface MenuItem {
+  readonly group: string;
+  readonly title: string;
+  readonly query: string;
+}
+
+/** Reads GraphiQL's example operations, in the order of their file names. The first line is `# group: title`. */
+export async function readExamples(folder: URL): Promise<MenuItem[]> {
+  const names = await readdir(folder);
+  return Promise.all(
+    names.toSorted().map(async (name) => {
+      const text = await readFile(new URL(name, folder), 'utf8');
+      const { group = '', title = '' } =
+        /^# (?<group>[^:]+): (?<title>.+)\n/.exec(text)?.groups ?? {};
+      return { group, title, query: text.replace(`# ${group}: ${title}\n`, '').trimStart() };
+    }),
+  );
+}
+
 /** Renders the menu of examples, by group. */
-function renderMenu(examples: Awaited<ReturnType<typeof readExamples>>): string {
+function renderMenu(examples: readonly MenuItem[]): string {
   const groups = new Map<string, string[]>();
   for (const { group, title, query } of examples) {
     const link = `<li><a href="${graphiqlUrl(query)}">${escapeHtml(title)}</a></li>`;
@@ -26,6 +45,16 @@ function renderMenu(examples: Awaited<ReturnType<typeof readExamples>>): string 
 <button id="examples-button" class="copy" type="button" popovertarget="examples">Examples</button>
 <nav id="examples" popover aria-label="Examples">${lists.join('\n')}</nav>`;
 }
+
+/**
+ * Renders the field in a page's header for the token that the page's requests send; empty if the gateway uses no
+ * tokens. The field's type is not password, because browsers offer to save passwords. The field has no name, so that no
+ * form submits it.
+ */
+const renderTokenField = ({ config }: Site): string =>
+  config.auth
+    ? '<label class="token">Token <input id="token" class="field" type="text" autocomplete="off" autocapitalize="off" spellcheck="false"></label>'
+    : '';
 
 /**
  * Renders the GraphiQL page, which opens with the first example unless the browser has stored tabs. Large files have
@@ -46,7 +75,7 @@ export async function renderGraphiql(site: Site): Promise<Asset> {
   };
   return renderHtml(site, {
     title: 'GraphiQL',
-    styles: ['/assets/page.css', '/assets/graphiql/graphiql.css', '/assets/graphiql-page.css'],
+    styles: ['/assets/graphiql/graphiql.css', '/assets/graphiql-page.css'],
     library: '/assets/graphiql/graphiql.js',
     scripts: ['/assets/graphiql-page.js'],
     body: `${renderHeader(site, '/graphql', renderTokenField(site) + renderMenu(examples))}
@@ -61,7 +90,7 @@ export async function renderGraphiql(site: Site): Promise<Asset> {
   });
 }
 
-// GraphiQL's files by name. The names of the worker files are set by Monaco, its editor.
+// The names of the worker files are set by Monaco, GraphiQL's editor.
 const FILES = {
   'graphiql.css': 'css',
   'graphiql.js': 'js',
@@ -70,12 +99,12 @@ const FILES = {
   'graphql.js': 'graphqlWorker',
 } as const;
 
-/** GraphiQL's files by name, each with the function that reads it. */
+/** GraphiQL's files: the path of each, and the function that reads it. */
 export const graphiqlFiles = Object.entries(FILES).map(([name, part]) => {
   const read = async (): Promise<Asset> => {
     // Imported on the first request, because the module is 9 MB.
     const { [part]: content } = await import('@graphql-yoga/render-graphiql/graphiql');
     return { type: mediaTypeOf(name), content };
   };
-  return [name, read] as const;
+  return [`/assets/graphiql/${name}`, read] as const;
 });

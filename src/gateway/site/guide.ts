@@ -68,26 +68,6 @@ function renderIndex(pages: Guide, current: Guide[number]): string {
   return `<nav aria-label="Guide"><ul>${links.join('\n')}</ul></nav>`;
 }
 
-/** Returns a list in Markdown. */
-const toList = (lines: readonly string[]): string => lines.map((line) => `- ${line}\n`).join('');
-
-/** Renders what language models read first: what the gateway is, and links to the guide (https://llmstxt.org). */
-export function renderLlms({ store, config }: Site, pages: Guide): Asset {
-  const doors = [
-    '`POST graphql`: GraphQL.',
-    ...(config.mcpOperations ? ['`POST mcp`: tools for agents (MCP).'] : []),
-  ];
-  const content = `# ${store.title}
-
-> ${store.pages.heading}.
-
-${toList(doors)}
-## Guide
-
-${toList(pages.map(({ name, title, purpose }) => `[${title}](guide/${name}): ${purpose}`))}`;
-  return { type: 'text/plain; charset=utf-8', content };
-}
-
 export const renderDocument = (site: Site, pages: Guide, document: Guide[number]): Asset =>
   renderPage(site, {
     path: '/guide',
@@ -111,3 +91,21 @@ export function readGuide({ store }: Pick<Site, 'store'>): Guide {
   }
   return Guide.parse(JSON.parse(readFileSync(guide, 'utf8')));
 }
+
+/** Returns a list in Markdown. */
+const toList = (lines: readonly string[]): string => lines.map((line) => `- ${line}\n`).join('');
+
+/** Writes what language models read first: what the gateway is, and links to the guide (https://llmstxt.org). */
+export const writeLlms = ({ store, config }: Site): string => `# ${store.title}
+
+> ${store.pages.heading}.
+
+${toList([
+  '`POST graphql`: GraphQL.',
+  ...(config.mcpOperations ? ['`POST mcp`: tools for agents (MCP).'] : []),
+])}
+## Guide
+
+${toList(
+  readGuide({ store }).map(({ name, title, purpose }) => `[${title}](guide/${name}): ${purpose}`),
+)}`;

@@ -1,12 +1,18 @@
 import escapeHtml from 'escape-html';
+import { getNamedType, getNullableType, isLeafType, isObjectType } from 'graphql';
 
 import type { Config } from '../config/config.ts';
-import type { Example } from '../store.ts';
+import type { Example, Store } from '../store.ts';
 import type { Asset } from './assets.ts';
-import { renderBlock, renderCode } from './code.ts';
-import { linkToGraphiql } from './graphiql-link.ts';
-import { liveScripts, renderLiveView } from './live-view.ts';
-import { linksOf, linkToGuide, renderPage, type Site } from './page.ts';
+import {
+  linksOf,
+  linkToGraphiql,
+  linkToGuide,
+  renderBlock,
+  renderCode,
+  renderPage,
+  type Site,
+} from './page.ts';
 
 /** Renders a placeholder for the gateway's origin, which the page's script replaces. */
 const origin = ({ port }: Config): string => `<span class="origin">http://localhost:${port}</span>`;
@@ -77,6 +83,67 @@ const renderMetricsLink = ({ auth }: Config): string =>
     auth ? undefined : '/metrics',
   );
 
+/** Whether the start page, which sends neither a token nor a trusted document, can read the changes. */
+const canRead = ({ auth, documents }: Config): boolean =>
+  (!auth || auth.readIsOpen) && documents !== 'trusted';
+
+type ChangedStore = Pick<Store, 'schema' | 'changedTypes'>;
+
+const MAX_SHOWN = 8;
+
+/** Returns the names of a type's fields that are columns of its table. */
+function columnsOf(type: string, { schema, changedTypes }: ChangedStore): string {
+  const object = schema.getType(type);
+  const fields = isObjectType(object) ? object.getFields() : {};
+  return Object.keys(changedTypes.get(type)?.columns ?? {})
+    .filter((name) => fields[name] && isLeafType(getNamedType(fields[name].type)))
+    .join(' ');
+}
+
+/** Selects the name of the first object to which a type's rows refer; empty if none has a name. */
+function relatedNameOf(type: string, { schema, changedTypes }: ChangedStore): string {
+  const object = schema.getType(type);
+  const fields = isObjectType(object) ? Object.values(object.getFields()) : [];
+  const related = fields.find((field) => {
+    const target = getNullableType(field.type);
+    return (
+      isObjectType(target) &&
+      changedTypes.has(target.name) &&
+      target.getFields()['name'] !== undefined
+    );
+  });
+  return related ? `related: ${related.name} { name }` : '';
+}
+
+/** Returns the query for the latest changes, with their rows. */
+export const changesQuery = (store: ChangedStore): string =>
+  `{ changes(last: ${MAX_SHOWN}) { nodes { type: __typename cursor kind changedAt ${[
+    ...store.changedTypes.keys(),
+  ]
+    .map((type) => {
+      const row = `{ id ${columnsOf(type, store)} ${relatedNameOf(type, store)} }`;
+      // Without aliases, fields of the same name but different types would conflict.
+      return `... on ${type}Change { ${type}Before: before ${row} ${type}After: after ${row} }`;
+    })
+    .join(' ')} } } }`;
+
+/** Renders the section with the latest changes. */
+const renderLiveView = ({ store, config }: Site): string => `<section aria-labelledby="live">
+<h2 id="live">What is happening in the store</h2>
+<p>Apps can subscribe to all changes, including those made with SQL, without missing any.</p>
+<div class="sides">
+<figure class="code live">
+<figcaption>Latest changes <span class="live-side"><span id="live-state" role="status"></span>
+<button class="copy" id="live-pause" type="button" hidden>Pause</button></span></figcaption>
+<ol id="changes" data-query="${changesQuery(store)}"></ol>
+<p id="live-note"></p>
+<noscript><p>This list requires JavaScript.</p></noscript>
+</figure>
+${renderCode('Subscription', store.pages.subscription)}
+</div>
+<p class="actions">${linkToGraphiql(store.pages.subscription, config)}</p>
+</section>`;
+
 /**
  * Renders the start page: the endpoint, a query and a mutation with their results, the latest changes, and links to the
  * other pages.
@@ -84,10 +151,11 @@ const renderMetricsLink = ({ auth }: Config): string =>
 export function renderHome(site: Site): Asset {
   const { store, config } = site;
   const { heading, lead, example, mutation } = store.pages;
+  const isLive = canRead(config);
   return renderPage(site, {
     path: '/',
     styles: ['/assets/home.css'],
-    scripts: liveScripts(config),
+    scripts: isLive ? ['/assets/live.js'] : [],
     main: `<h1>${heading}</h1>
 <p class="lead">${lead}</p>
 ${renderBlock('Endpoint', `${origin(config)}/graphql`)}
@@ -103,7 +171,7 @@ ${config.auth && !config.auth.readIsOpen ? `<p>Requests require ${linkToGuide(si
 rejected and changes nothing.</p>
 ${renderExample('Mutation', mutation, site)}
 </section>
-${renderLiveView(site)}
+${isLive ? renderLiveView(site) : ''}
 <section aria-labelledby="ways">
 <h2 id="ways">Where to go from here</h2>
 <ul class="ways">

@@ -2,11 +2,15 @@ import escapeHtml from 'escape-html';
 
 import type { Config } from '../config/config.ts';
 import type { RestOperation } from '../store.ts';
-import { describeLifecycle } from '../transport/rest/rest-operation.ts';
+import { describeLifecycle } from '../transport/rest/create-rest.ts';
 import type { Asset } from './assets.ts';
-import { renderCode, renderText } from './code.ts';
-import { linkToGraphiql } from './graphiql-link.ts';
-import { renderPage, type Site } from './page.ts';
+import { linkToGraphiql, renderCode, renderPage, type Site } from './page.ts';
+
+/** Renders text that is also in the OpenAPI document. Its only Markdown is inline code. */
+const renderText = (text: string): string =>
+  escapeHtml(text)
+    .replaceAll(/`([^`]+)`/g, '<code>$1</code>')
+    .replaceAll(/\d{4}-\d\d-\d\d/g, '<time>$&</time>');
 
 function status(operation: RestOperation, config: Config): string {
   const life = renderText(describeLifecycle(operation, config));

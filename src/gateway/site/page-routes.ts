@@ -5,17 +5,14 @@ import { GatewayError } from '../contract/gateway-error.ts';
 import { printSchema } from '../schema/print.ts';
 import { addError } from '../telemetry/request-log.ts';
 import { GRAPHQL_PATH } from '../transport/http/endpoint.ts';
-import { wantsPage } from '../transport/http/media-types.ts';
-import { JSON_CONTENT_TYPE, rootFrom } from '../transport/http/request.ts';
+import { JSON_CONTENT_TYPE, rootFrom, wantsPage } from '../transport/http/request.ts';
 import { toOpenApi } from '../transport/rest/openapi.ts';
-import { type Asset, serveAsset } from './assets.ts';
-import { listFiles } from './files.ts';
+import { type Asset, listFiles, serveAsset } from './assets.ts';
 import { GRAPHIQL_POLICY, graphiqlFiles, renderGraphiql } from './graphiql.ts';
-import { readGuide, renderDocument, renderLlms, renderStart } from './guide.ts';
+import { readGuide, renderDocument, renderStart, writeLlms } from './guide.ts';
 import { renderHome } from './home.ts';
 import { renderMigrationGuide } from './migration-guide.ts';
-import { renderIcon, renderPage, type Site } from './page.ts';
-import { renderReference } from './reference.ts';
+import { renderHeader, renderHtml, renderIcon, renderPage, type Site } from './page.ts';
 
 // Allows only resources from this server and images in data URLs. Inline scripts are blocked.
 const POLICY = {
@@ -28,6 +25,8 @@ const POLICY = {
   'form-action': ["'none'"],
   'frame-ancestors': ["'none'"],
 };
+
+const TEXT = 'text/plain; charset=utf-8';
 
 const withPolicy = (policy: object) => ({
   contentSecurityPolicy: { useDefaults: false, directives: { ...POLICY, ...policy } },
@@ -58,6 +57,21 @@ const redirectFromSlash = (
   return reply.redirect(rootFrom(path) + request.url.slice(1).replace(/\/(?=\?|$)/, ''), 308);
 };
 
+/**
+ * Renders the REST reference: Swagger UI with the OpenAPI document. The page of @fastify/swagger-ui 6.1.3 has no
+ * viewport, so phones would show it at the width of a desktop.
+ */
+const renderReference = (site: Site): Asset =>
+  renderHtml(site, {
+    title: 'REST reference',
+    styles: ['/assets/swagger-ui/swagger-ui.css', '/assets/reference.css'],
+    library: '/assets/swagger-ui/swagger-ui-bundle.js',
+    scripts: ['/assets/reference.js'],
+    body: `${renderHeader(site, '/docs')}
+<noscript>The reference requires JavaScript. <a href="/openapi.json">OpenAPI</a></noscript>
+<div id="reference"></div>`,
+  });
+
 /** Sends the page for an unknown path to a browser. @throws GatewayError for others, or if the path is too deep */
 async function sendNotFound(site: Site, request: FastifyRequest, reply: FastifyReply) {
   const root = rootFrom(pathOf(request));
@@ -76,6 +90,28 @@ async function sendNotFound(site: Site, request: FastifyRequest, reply: FastifyR
   void reply.code(404).type(type);
   return content;
 }
+
+// All files share one label value, because each value adds dozens of time series.
+const FILE = { config: { route: '/assets' } };
+
+/** Creates the routes of the files that pages load, of the OpenAPI document, and of the schema as text. */
+const createFiles =
+  ({ store, config }: Site): FastifyPluginAsync =>
+  async (app) => {
+    const addText = (path: string, type: string, write: () => string): void => {
+      app.get(
+        path,
+        serveAsset(() => ({ type, content: write() })),
+      );
+    };
+    const files = [...listFiles(), ...(config.graphiql ? graphiqlFiles : [])];
+    for (const [path, read] of files) app.get(path, { ...serveAsset(read), ...FILE });
+    addText('/openapi.json', JSON_CONTENT_TYPE, () => JSON.stringify(toOpenApi(store, config)));
+    addText('/llms.txt', TEXT, () => writeLlms({ store, config }));
+    // For documents that don't name an icon, such as /schema.graphql, browsers request this path.
+    addText('/favicon.ico', 'image/svg+xml', () => renderIcon(store.pages.icon));
+    if (config.introspection) addText('/schema.graphql', TEXT, () => printSchema(store.schema));
+  };
 
 /** Creates the routes of all pages. */
 const createPages =
@@ -104,43 +140,6 @@ const createPages =
       });
     }
     app.setNotFoundHandler((request, reply) => sendNotFound(site, request, reply));
-  };
-
-// All files share one label value, because each value adds dozens of time series.
-const ASSET = { route: '/assets' };
-
-/** Creates the routes of the files that pages load, of the OpenAPI document, and of the schema as text. */
-const createFiles =
-  ({ store, config }: Site): FastifyPluginAsync =>
-  async (app) => {
-    for (const [path, read] of listFiles()) app.get(path, { ...serveAsset(read), config: ASSET });
-    app.get(
-      '/openapi.json',
-      serveAsset(() => ({
-        type: JSON_CONTENT_TYPE,
-        content: JSON.stringify(toOpenApi(store, config)),
-      })),
-    );
-    app.get(
-      '/llms.txt',
-      serveAsset(() => renderLlms({ store, config }, readGuide({ store }))),
-    );
-    // For documents that don't name an icon, such as /schema.graphql, browsers request this path.
-    app.get(
-      '/favicon.ico',
-      serveAsset(() => ({ type: 'image/svg+xml', content: renderIcon(store.pages.icon) })),
-    );
-    if (config.introspection) {
-      const content = printSchema(store.schema);
-      app.get(
-        '/schema.graphql',
-        serveAsset(() => ({ type: 'text/plain; charset=utf-8', content })),
-      );
-    }
-    if (!config.graphiql) return;
-    for (const [name, read] of graphiqlFiles) {
-      app.get(`/assets/graphiql/${name}`, { ...serveAsset(read), config: ASSET });
-    }
   };
 
 /** Creates the routes of all pages and of the files that they load. */

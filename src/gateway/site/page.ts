@@ -1,3 +1,5 @@
+import escapeHtml from 'escape-html';
+
 import type { Config } from '../config/config.ts';
 import type { Store } from '../store.ts';
 import type { Asset } from './assets.ts';
@@ -66,36 +68,29 @@ export const renderHeader = (site: Site, path: string, menu = ''): string => {
 ${menu}</header>`;
 };
 
-/**
- * Renders the field in a page's header for the token that the page's requests send; empty if the gateway uses no
- * tokens. The field's type is not password, because browsers offer to save passwords. The field has no name, so that no
- * form submits it.
- */
-export const renderTokenField = ({ config }: Site): string =>
-  config.auth
-    ? '<label class="token">Token <input id="token" class="field" type="text" autocomplete="off" autocapitalize="off" spellcheck="false"></label>'
-    : '';
-
 /** Renders the store's icon as a standalone file. */
 export const renderIcon = (icon: string): string =>
   icon.replace('<svg', '<svg xmlns="http://www.w3.org/2000/svg" fill="#0b8a78"');
 
-interface HtmlDocument {
+interface Head {
   /** The gateway's root, relative to the page; by default for pages directly below the root. */
-  readonly root?: string;
+  readonly root?: string | undefined;
   /** The page's title, shown before the store's. */
-  readonly title?: string;
+  readonly title?: string | undefined;
+  readonly styles?: readonly string[];
+  readonly scripts?: readonly string[];
+}
+
+interface HtmlDocument extends Head {
   readonly body: string;
-  readonly styles: readonly string[];
   /** A classic script, loaded first. */
   readonly library?: string;
-  readonly scripts: readonly string[];
 }
 
 /** Renders an HTML document. Absolute paths in it become relative to the page. */
 export const renderHtml = (
   { store }: Site,
-  { root = './', title, body, styles, library, scripts }: HtmlDocument,
+  { root = './', title, body, styles = [], library, scripts = [] }: HtmlDocument,
 ): Asset => ({
   type: 'text/html; charset=utf-8',
   content: `<!doctype html>
@@ -103,9 +98,9 @@ export const renderHtml = (
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${[...(title ? [title] : []), store.title].join(' · ')}</title>
+<title>${title ? `${title} · ` : ''}${store.title}</title>
 <link rel="icon" type="image/svg+xml" href="/favicon.ico">
-${styles.map((url) => `<link rel="stylesheet" href="${url}">`).join('\n')}
+${['/assets/page.css', ...styles].map((url) => `<link rel="stylesheet" href="${url}">`).join('\n')}
 </head>
 <body>
 ${body}
@@ -116,26 +111,16 @@ ${scripts.map((url) => `<script type="module" src="${url}"></script>`).join('\n'
 `.replaceAll(/(?<= (?:href|src)=")\//g, root),
 });
 
-interface HtmlPage {
-  readonly root?: string;
+interface HtmlPage extends Head {
   /** The path of the page, whose link is marked as current. */
   readonly path: string;
-  readonly title?: string;
   /** The content of `main`, as HTML. */
   readonly main: string;
-  readonly styles?: readonly string[];
-  readonly scripts?: readonly string[];
 }
 
-export const renderPage = (
-  site: Site,
-  { root, path, title, main, styles = [], scripts = [] }: HtmlPage,
-): Asset =>
+export const renderPage = (site: Site, { path, main, scripts = [], ...head }: HtmlPage): Asset =>
   renderHtml(site, {
-    ...(root && { root }),
-    ...(title && { title }),
-    // page.css comes before the page's own styles, which use the properties that it defines.
-    styles: ['/assets/page.css', ...styles],
+    ...head,
     scripts: ['/assets/page.js', ...scripts],
     body: `<a class="skip" href="#main">Skip to the content</a>
 ${renderHeader(site, path)}
@@ -143,3 +128,19 @@ ${renderHeader(site, path)}
 ${main}
 </main>`,
   });
+
+/** Renders a titled block of code, which is given as HTML. The page's script colours the code and adds a copy button. */
+export const renderBlock = (title: string, html: string): string =>
+  `<figure class="code"><figcaption>${escapeHtml(title)}</figcaption>
+<pre tabindex="0" role="group" aria-label="${escapeHtml(title)}">${html}</pre></figure>`;
+
+export const renderCode = (title: string, code: string): string =>
+  renderBlock(title, escapeHtml(code));
+
+/** Returns the URL that opens a query in GraphiQL, in a tab named after its operation. */
+export const graphiqlUrl = (query: string): string =>
+  escapeHtml(`/graphql?query=${encodeURIComponent(query)}`);
+
+/** Renders a link that opens a query in GraphiQL; empty if GraphiQL is off. */
+export const linkToGraphiql = (query: string, { graphiql }: Config): string =>
+  graphiql ? `<a class="button" href="${graphiqlUrl(query)}">Run it in GraphiQL</a>` : '';

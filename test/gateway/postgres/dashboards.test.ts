@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openDatabase } from '../../../src/gateway/database/open-database.ts';
-import { pathOf } from '../../../src/gateway/transport/rest/rest-operation.ts';
+import { pathOf } from '../../../src/gateway/transport/rest/create-rest.ts';
 import { petStore } from '../../../src/store/index.ts';
 import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { BROWSER, resolveFrom } from '../../support/browsing.ts';

@@ -20,9 +20,13 @@ import { toClientResult, toExecutionError } from '../../operation/client-errors.
 import { isObject } from '../../operation/json-text.ts';
 import { type EndpointOptions, isStream } from '../../operation/yoga.ts';
 import { EVENT_STREAM } from '../event-stream.ts';
-import { parseJsonBodies } from '../http/json-body.ts';
-import { JSON_TYPE, preferredType } from '../http/media-types.ts';
-import { isFromAllowedOrigin, rejectOtherMethods } from '../http/request.ts';
+import { parseJsonBodies } from '../http/params.ts';
+import {
+  isFromAllowedOrigin,
+  JSON_TYPE,
+  preferredType,
+  rejectOtherMethods,
+} from '../http/request.ts';
 import { readArguments } from './arguments.ts';
 import { type Message, readMessage } from './message.ts';
 import { describeResource } from './protected-resource.ts';

@@ -4,19 +4,49 @@ import etag from 'etag';
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 
 import { requireScope } from '../../auth/caller.ts';
+import type { Config } from '../../config/config.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
 import { parse } from '../../contract/parse.ts';
+import { toDay } from '../../kinds/times.ts';
 import { bindSource } from '../../model/loaders.ts';
 import type { EndpointOptions } from '../../operation/yoga.ts';
 import type { RestOperation, RestResult, Store } from '../../store.ts';
-import { isUnchanged, JSON_CONTENT_TYPE } from '../http/request.ts';
-import { lifecycleHeaders, pathOf } from './rest-operation.ts';
+import { isUnchanged, JSON_CONTENT_TYPE, rootFrom } from '../http/request.ts';
 
-/** @throws InvalidId, InvalidInput */
-const validate = ({ schema }: RestOperation, { params, query }: FastifyRequest) => ({
-  params: schema.params ? parse(schema.params, params) : {},
-  query: schema.querystring ? parse(schema.querystring, query) : {},
-});
+export const pathOf = ({ name }: RestOperation): string => name.replace('GET ', '');
+
+export const deprecatedOf = (operations: readonly RestOperation[]) =>
+  operations.flatMap(({ name, lifecycle: { deprecatedSince: since, successor } }) =>
+    since ? { name, since, successor } : [],
+  );
+
+/** Describes the stability, the deprecation and the sunset of an operation. */
+export function describeLifecycle(
+  operation: RestOperation,
+  { sunset, enforceSunset }: Config,
+): string {
+  const { deprecatedSince, stability } = operation.lifecycle;
+  if (!deprecatedSince) return `This operation is ${stability} and not deprecated.`;
+  const end = enforceSunset ? 'It stops working' : 'It may stop working';
+  return `Deprecated since ${toDay(deprecatedSince)}. ${end} on ${toDay(sunset)}.`;
+}
+
+/** Returns the link to the operation's section in the migration guide, relative to the gateway's root. */
+export const guideOf = ({ schema }: RestOperation): string => `docs/moving#${schema.operationId}`;
+
+/** Returns the headers Deprecation (RFC 9745 §2), Sunset (RFC 8594 §3) and Link (RFC 8288). */
+export function lifecycleHeaders(operation: RestOperation, { sunset }: Config) {
+  const { deprecatedSince } = operation.lifecycle;
+  const root = rootFrom(pathOf(operation));
+  const links = `<${root}openapi.json>; rel="service-desc"; type="application/json", <${root}docs>; rel="service-doc"; type="text/html"`;
+  if (!deprecatedSince) return { Link: links };
+  const guide = `<${root}${guideOf(operation)}>`;
+  return {
+    Deprecation: `@${deprecatedSince.getTime() / 1000}`,
+    Sunset: sunset.toUTCString(),
+    Link: `<${root}graphql>; rel="successor-version", ${guide}; rel="deprecation"; type="text/html", ${guide}; rel="sunset"; type="text/html", ${links}`,
+  };
+}
 
 /**
  * Reads the parts of a response. If one can't be read, the connection is closed, so that the response cannot look
@@ -62,7 +92,7 @@ export const createRest =
   (store: Store, { config, context, metrics }: EndpointOptions): FastifyPluginCallback =>
   (app, _options, done) => {
     for (const operation of store.rest.operations) {
-      const { name, lifecycle } = operation;
+      const { name, lifecycle, schema } = operation;
       const isDeprecated = lifecycle.deprecatedSince !== undefined;
       const end = config.enforceSunset && isDeprecated ? config.sunset.getTime() : Infinity;
       const headers = lifecycleHeaders(operation, config);
@@ -75,16 +105,14 @@ export const createRest =
           void reply.headers(headers);
           const caller = await context.authenticate(request);
           requireScope(caller, 'read');
-          metrics.countCalls([name], request.headers, {
-            isAnonymous: caller.isAnonymous,
-            isDeprecated,
-          });
+          const { isAnonymous } = caller;
+          metrics.countCalls([name], request.headers, { isAnonymous, isDeprecated });
           if (Date.now() >= end) throw new GatewayError('GONE');
           const source = context.sourceFor?.(request.headers) ?? context.source;
-          const result = await operation.get(
-            bindSource(source, request),
-            validate(operation, request),
-          );
+          const result = await operation.get(bindSource(source, request), {
+            params: schema.params ? parse(schema.params, request.params) : {},
+            query: schema.querystring ? parse(schema.querystring, request.query) : {},
+          });
           return send(result, operation, request, reply);
         },
       });

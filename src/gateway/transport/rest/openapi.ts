@@ -6,7 +6,7 @@ import { GatewayError } from '../../contract/gateway-error.ts';
 import { toDay } from '../../kinds/times.ts';
 import { POSITION_HEADER } from '../../model/source-for.ts';
 import type { RestOperation, Store } from '../../store.ts';
-import { describeLifecycle, guideOf, lifecycleHeaders, pathOf } from './rest-operation.ts';
+import { describeLifecycle, guideOf, lifecycleHeaders, pathOf } from './create-rest.ts';
 
 // zod cannot convert ids and dates, so they define their OpenAPI schema with `meta`.
 const TO_OPENAPI = { target: 'openapi-3.0', unrepresentable: 'any' } as const;
