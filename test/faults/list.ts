@@ -261,7 +261,7 @@ const ACCESS: Fault[] = [
   },
   {
     name: 'a rule of a plugin of the store is ignored',
-    file: 'src/gateway/operation/analysis/validation.ts',
+    file: 'src/gateway/operation/accept/validation.ts',
     text: 'validateWithin(bounds, schema, document, rules)',
     replacement: 'validateWithin(bounds, schema, document)',
     test: ['test/gateway/postgres/plugins.test.ts', 'adds rules of validation'],
@@ -280,14 +280,14 @@ const ACCESS: Fault[] = [
 const LIMITS: Fault[] = [
   {
     name: 'a search costs as much as the first search with the same document',
-    file: 'src/gateway/operation/analysis/cost.ts',
+    file: 'src/gateway/operation/accept/cost.ts',
     text: "isIndexed(value) ? 'text' : 'short text'",
     replacement: "'text'",
     test: ['test/gateway/cost.test.ts', 'the cost of an operation for query \\(\\$filter'],
   },
   {
     name: 'a document exceeds the maximum depth by using fragments',
-    file: 'src/gateway/operation/analysis/document-size.ts',
+    file: 'src/gateway/operation/accept/document-size.ts',
     text: 'kind === Kind.FRAGMENT_SPREAD ? inside : inside + 1',
     replacement: 'kind === Kind.FRAGMENT_SPREAD ? 0 : inside + 1',
     test: ['test/gateway/limits.test.ts', 'has 21 levels in fragments'],
@@ -353,7 +353,7 @@ const LIMITS: Fault[] = [
   },
   {
     name: 'the cost of a list of lines does not depend on the lengths of its strings after the first request',
-    file: 'src/gateway/operation/analysis/cost.ts',
+    file: 'src/gateway/operation/accept/cost.ts',
     text: '`list of ${value.length} ${JSON.stringify(excessIn(value))}`',
     replacement: '`list of ${value.length}`',
     test: ['test/gateway/cost.test.ts', 'for mutation \\(\\$lines'],
@@ -509,7 +509,7 @@ const ERRORS: Fault[] = [
   },
   {
     name: 'a message names fields of a hidden schema',
-    file: 'src/gateway/operation/analysis/validation.ts',
+    file: 'src/gateway/operation/accept/validation.ts',
     text: 'validateBy([...rules, own], schema, document, !introspection)',
     replacement: 'validateBy([...rules, own], schema, document, false)',
     test: ['test/gateway/graphiql-and-introspection.test.ts', 'suggests no names for'],
@@ -617,7 +617,7 @@ const ADDRESSES: Fault[] = [
   },
   {
     name: 'the change log of a replica misses changes',
-    file: 'src/gateway/operation/analysis/usage.ts',
+    file: 'src/gateway/operation/accept/usage.ts',
     text: "usageOf(schema, operation).counted.has('Query.changes')",
     replacement: "usageOf(schema, operation).counted.has('Query.change')",
     test: ['test/store/postgres/replica.test.ts', 'serves neither the change log'],

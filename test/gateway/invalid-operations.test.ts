@@ -2,7 +2,7 @@ import { buildSchema, parse } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { readConfig } from '../../src/gateway/config/config.ts';
-import { validateWithin } from '../../src/gateway/operation/analysis/validation.ts';
+import { validateWithin } from '../../src/gateway/operation/accept/validation.ts';
 import {
   type ClientError,
   type Gateway,

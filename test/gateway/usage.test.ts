@@ -1,7 +1,7 @@
 import { buildSchema, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
-import { usageOf } from '../../src/gateway/operation/analysis/usage.ts';
+import { usageOf } from '../../src/gateway/operation/accept/usage.ts';
 import { operationOf, type Usage } from '../../src/gateway/operation/operation.ts';
 
 const schema = buildSchema(`

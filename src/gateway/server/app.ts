@@ -13,7 +13,7 @@ import { handleProtocols } from 'graphql-ws';
 
 import type { Config } from '../config/config.ts';
 import { codeOf } from '../contract/gateway-error.ts';
-import type { EndpointOptions } from '../operation/yoga.ts';
+import type { EndpointOptions } from '../operation/perform.ts';
 import { createPageRoutes } from '../site/page-routes.ts';
 import type { Store } from '../store.ts';
 import type { Log } from '../telemetry/log.ts';

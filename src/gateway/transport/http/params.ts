@@ -4,7 +4,7 @@ import type { Config, Limits } from '../../config/config.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
 import { isObject, type JsonObject } from '../../operation/json-text.ts';
 import { HASH_PREFIX } from '../../operation/manifest.ts';
-import type { DocumentParams } from '../../operation/steps/call.ts';
+import type { DocumentParams } from '../../operation/request.ts';
 import { isFromAllowedOrigin } from './request.ts';
 
 // Ignores a byte order mark, as RFC 8259 §8.1 allows.

@@ -7,7 +7,7 @@ import { requireScope } from '../../auth/caller.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
 import { parse } from '../../contract/parse.ts';
 import { bindSource } from '../../model/loaders.ts';
-import type { EndpointOptions } from '../../operation/yoga.ts';
+import type { EndpointOptions } from '../../operation/perform.ts';
 import type { RestOperation, RestResult, Store } from '../../store.ts';
 import { isUnchanged, JSON_CONTENT_TYPE } from '../http/request.ts';
 import { lifecycleHeaders, pathOf } from './rest-operation.ts';
