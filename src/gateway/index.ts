@@ -28,7 +28,7 @@ export { createTables } from './model/stored-table.ts';
 
 // The types of the values that a store passes to the gateway or receives from it.
 export type { RestOperation, Store } from './store.ts';
-export type { OperationRequest } from './operation/steps/call.ts';
+export type { OperationRequest } from './operation/request.ts';
 
 // GraphQL: the builder, and resolvers of fields.
 export { createBuilder } from './schema/create-builder.ts';

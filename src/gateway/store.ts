@@ -78,7 +78,7 @@ export interface Store {
   readonly schema: GraphQLSchema;
   /** The schema types whose changes are recorded, with their rows. */
   readonly changedTypes: ReadonlyMap<string, Repository>;
-  /** Further plugins of Yoga, or of Envelop: operation/yoga.ts says what they can rely on. */
+  /** Further plugins of Yoga, or of Envelop: operation/perform.ts says what they can rely on. */
   readonly plugins?: readonly StorePlugin[];
   /** The store's error codes, besides the gateway's. */
   readonly errorCodes: ErrorCodes;

@@ -8,7 +8,7 @@ import type { Change } from '../../src/gateway/changes/change-log.ts';
 import { readConfig } from '../../src/gateway/config/config.ts';
 import { createDocuments, createInTurn } from '../../src/gateway/operation/documents.ts';
 import { operationOf } from '../../src/gateway/operation/operation.ts';
-import type { Call } from '../../src/gateway/operation/steps/call.ts';
+import type { Call } from '../../src/gateway/operation/request.ts';
 import { limitTime } from '../../src/gateway/operation/steps/limit-time.ts';
 import { petStore } from '../../src/store/index.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { Change } from '../../src/gateway/changes/change-log.ts';
 import { type Operation, operationOf } from '../../src/gateway/operation/operation.ts';
-import type { Call } from '../../src/gateway/operation/steps/call.ts';
+import type { Call } from '../../src/gateway/operation/request.ts';
 import { shareResults } from '../../src/gateway/operation/steps/share-results.ts';
 import type { Stream } from '../../src/gateway/operation/streams.ts';
 

@@ -8,8 +8,8 @@ import {
   filterBy,
   listOf,
 } from '../../src/gateway/index.ts';
-import { estimate } from '../../src/gateway/operation/analysis/cost.ts';
-import { usageOf } from '../../src/gateway/operation/analysis/usage.ts';
+import { estimate } from '../../src/gateway/operation/accept/cost.ts';
+import { usageOf } from '../../src/gateway/operation/accept/usage.ts';
 import { type Operation, operationOf } from '../../src/gateway/operation/operation.ts';
 import { requireListSizes } from '../../src/gateway/schema/check-store.ts';
 import { printSchema } from '../../src/gateway/schema/print.ts';

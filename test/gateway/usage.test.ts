@@ -1,7 +1,7 @@
 import { buildSchema, isObjectType, parse } from 'graphql';
 import { expect, it } from 'vitest';
 
-import { usageOf } from '../../src/gateway/operation/analysis/usage.ts';
+import { usageOf } from '../../src/gateway/operation/accept/usage.ts';
 import { operationOf, type Usage } from '../../src/gateway/operation/operation.ts';
 import { petStore } from '../../src/store/index.ts';
 import { startGateway } from '../support/gateway.ts';

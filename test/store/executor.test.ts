@@ -15,12 +15,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { createAuthenticate } from '../../src/gateway/auth/caller.ts';
 import { readConfig } from '../../src/gateway/config/config.ts';
-import { estimate } from '../../src/gateway/operation/analysis/cost.ts';
-import { withValuePath } from '../../src/gateway/operation/analysis/value-errors.ts';
-import { takeDeclared } from '../../src/gateway/operation/analysis/variables.ts';
+import { estimate } from '../../src/gateway/operation/accept/cost.ts';
+import { withValuePath } from '../../src/gateway/operation/accept/value-errors.ts';
+import { takeDeclared } from '../../src/gateway/operation/accept/variables.ts';
 import { toClientResult } from '../../src/gateway/operation/client-errors.ts';
 import { operationOf } from '../../src/gateway/operation/operation.ts';
-import type { Call } from '../../src/gateway/operation/steps/call.ts';
+import type { Call } from '../../src/gateway/operation/request.ts';
 import { executeByGraphqlJs } from '../../src/gateway/operation/steps/graphql-js.ts';
 import { reportDeprecations } from '../../src/gateway/operation/steps/report-usage.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';

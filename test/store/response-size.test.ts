@@ -3,8 +3,8 @@ import { type GraphQLObjectType, OperationTypeNode, parse } from 'graphql';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { estimate } from '../../src/gateway/operation/analysis/cost.ts';
-import type { Estimate } from '../../src/gateway/operation/analysis/field-cost.ts';
+import { estimate } from '../../src/gateway/operation/accept/cost.ts';
+import type { Estimate } from '../../src/gateway/operation/accept/field-cost.ts';
 import { isLargerThan } from '../../src/gateway/operation/json-text.ts';
 import { operationOf } from '../../src/gateway/operation/operation.ts';
 import { petStore } from '../../src/store/index.ts';

@@ -9,12 +9,12 @@ import {
 import { requireScope } from '../auth/caller.ts';
 import type { Config } from '../config/config.ts';
 import { GatewayError, MethodNotAllowed } from '../contract/gateway-error.ts';
-import { estimate } from './analysis/cost.ts';
-import { usageOf } from './analysis/usage.ts';
-import { takeDeclared } from './analysis/variables.ts';
+import { estimate } from './accept/cost.ts';
+import { usageOf } from './accept/usage.ts';
+import { takeDeclared } from './accept/variables.ts';
 import type { Documents } from './documents.ts';
 import { type Operation, operationOf } from './operation.ts';
-import type { Call, RequestContext } from './steps/call.ts';
+import type { Call, RequestContext } from './request.ts';
 import { coerceVariables } from './steps/graphql-js.ts';
 import { rejectCostly } from './steps/limit-cost.ts';
 

@@ -8,7 +8,7 @@ import { createFairQueue } from '../database/fair-queue.ts';
 import { RecipientGone } from '../database/recipient.ts';
 import { addWait } from '../telemetry/request-log.ts';
 import { hashOf, type Manifest, withoutPrefix } from './manifest.ts';
-import type { DocumentParams, RequestContext } from './steps/call.ts';
+import type { DocumentParams, RequestContext } from './request.ts';
 
 // Nearly all documents of real clients are shorter than this. Such documents neither wait for longer documents nor are
 // evicted by them, even if all callers share a proxy's address.

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { ConfigError } from '../config/config.ts';
 import { toError } from '../contract/gateway-error.ts';
 import { perObject } from '../database/per-object.ts';
-import { type Bounds, validateDocument } from './analysis/validation.ts';
+import { type Bounds, validateDocument } from './accept/validation.ts';
 
 /** A document that the operator trusts, parsed and validated. */
 interface TrustedDocument {

@@ -9,8 +9,8 @@ import {
   type SelectionNode,
 } from 'graphql';
 
-import { fragmentsOf } from './analysis/document-size.ts';
-import type { Estimate } from './analysis/field-cost.ts';
+import { fragmentsOf } from './accept/document-size.ts';
+import type { Estimate } from './accept/field-cost.ts';
 
 const MAX_NAME_LENGTH = 100;
 

@@ -7,7 +7,7 @@ import { findMost } from '../database/fair-queue.ts';
 import type { Recipient } from '../database/recipient.ts';
 import { AFTER_COST } from '../schema/change-types.ts';
 import type { StreamMetrics } from '../telemetry/stream-metrics.ts';
-import type { OperationRequest } from './steps/call.ts';
+import type { OperationRequest } from './request.ts';
 
 /** The maximum cost of one subscription result. Most apps need at most 300. */
 export const MAX_RESULT_COST = 5000;

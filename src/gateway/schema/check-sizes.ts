@@ -16,7 +16,7 @@ type Check = (value: unknown, args: Arguments) => unknown;
 const isIterable = (value: unknown): value is Iterable<unknown> =>
   typeof value === 'object' && value !== null && Symbol.iterator in value;
 
-/** Returns the maximum number of items, as it is estimated before the execution (operation/analysis/cost.ts). */
+/** Returns the maximum number of items, as it is estimated before the execution (operation/accept/cost.ts). */
 function maxItems({ slicingArguments, assumedSize }: ListSize, args: Arguments): number {
   const sizes = slicingArguments.flatMap((name): number[] => {
     const value = args[name];

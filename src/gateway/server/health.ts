@@ -3,7 +3,7 @@ import { prometheusContentType, Registry } from 'prom-client';
 
 import { requireScope } from '../auth/caller.ts';
 import { Unavailable } from '../contract/gateway-error.ts';
-import type { EndpointOptions } from '../operation/yoga.ts';
+import type { EndpointOptions } from '../operation/perform.ts';
 import { countAll } from '../telemetry/request-metrics.ts';
 import type { ShutdownState } from './shutdown.ts';
 

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import type { Config } from '../config/config.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
-import type { EndpointOptions } from '../operation/yoga.ts';
+import type { EndpointOptions } from '../operation/perform.ts';
 import { watchRequest } from '../telemetry/request-log.ts';
 import { GRAPHQL_PATH } from '../transport/http/endpoint.ts';
 import { isFromAllowedOrigin, wantsPage } from '../transport/http/request.ts';

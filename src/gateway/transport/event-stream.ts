@@ -5,7 +5,7 @@ import type { ExecutionResult } from 'graphql';
 import { toError } from '../contract/gateway-error.ts';
 import { perObject } from '../database/per-object.ts';
 import { stringifyResult } from '../operation/json-text.ts';
-import { EVENT_ID } from '../operation/steps/call.ts';
+import { EVENT_ID } from '../operation/request.ts';
 
 export const EVENT_STREAM = 'text/event-stream';
 

@@ -1,7 +1,7 @@
 import type { Sql } from 'sql-template-tag';
 
 import type { Window } from '../../list/window.ts';
-import type { Variables } from '../analysis/field-cost.ts';
+import type { Variables } from '../accept/field-cost.ts';
 import type { Aggregate, List, Row, Tree } from './tree.ts';
 
 /** The arguments of one request, as SQL. */

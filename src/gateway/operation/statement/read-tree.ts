@@ -19,7 +19,7 @@ import type {
   RelatedRow,
   RowByArgument,
 } from '../../schema/field-extensions.ts';
-import type { Variables } from '../analysis/field-cost.ts';
+import type { Variables } from '../accept/field-cost.ts';
 import type { Operation } from '../operation.ts';
 import { formatOf, UNSENDABLE } from './json-sql.ts';
 import type {

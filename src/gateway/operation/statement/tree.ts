@@ -3,7 +3,7 @@ import type { Sql } from 'sql-template-tag';
 import type { Window } from '../../list/window.ts';
 import type { Table } from '../../model/table.ts';
 import type { ListValue } from '../../schema/field-extensions.ts';
-import type { Variables } from '../analysis/field-cost.ts';
+import type { Variables } from '../accept/field-cost.ts';
 import type { SqlValue } from './json-sql.ts';
 
 /** An object, with its members in the order of the document. */

@@ -1,7 +1,7 @@
 import { shouldIncludeNode } from '@graphql-tools/utils';
 import { type FieldNode, Kind, type SelectionNode } from 'graphql';
 
-import type { Variables } from '../analysis/field-cost.ts';
+import type { Variables } from '../accept/field-cost.ts';
 import { createSelectionsIn, type Operation } from '../operation.ts';
 
 /**

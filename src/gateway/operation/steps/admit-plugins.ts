@@ -4,7 +4,7 @@ import type { Plugin } from 'graphql-yoga';
 import { fieldsIn } from '../../schema/fields-in.ts';
 import type { StorePlugin } from '../../store.ts';
 import { JsonText } from '../json-text.ts';
-import { type Call, mapResult } from './call.ts';
+import { type Call, mapResult } from '../request.ts';
 
 const HOOKS: ReadonlySet<string> = new Set([
   'onPluginInit',

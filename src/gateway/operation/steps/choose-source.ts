@@ -3,8 +3,8 @@ import type { Plugin } from 'graphql-yoga';
 
 import { toGatewayError } from '../../database/database-errors.ts';
 import { currentPosition, POSITION_HEADER, type SourceFor } from '../../model/source-for.ts';
-import { usesChanges } from '../analysis/usage.ts';
-import { type Call, mapResult } from './call.ts';
+import { usesChanges } from '../accept/usage.ts';
+import { type Call, mapResult } from '../request.ts';
 
 /** Whether every root field failed because the database is unavailable, so that nothing was read or written. */
 const isUnavailable = ({ data, errors }: ExecutionResult): boolean =>

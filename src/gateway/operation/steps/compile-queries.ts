@@ -8,10 +8,10 @@ import { RecipientGone } from '../../database/recipient.ts';
 import type { DataSource } from '../../model/loaders.ts';
 import { JsonText } from '../json-text.ts';
 import type { Operation } from '../operation.ts';
+import type { Call } from '../request.ts';
 import { type CompiledQuery, compileQuery, type PreparedStatement } from '../statement/compile.ts';
 import { UNSENDABLE } from '../statement/json-sql.ts';
 import { createRunStatement } from '../statement/run-statement.ts';
-import type { Call } from './call.ts';
 import { coerceVariables } from './graphql-js.ts';
 
 // Compiling and planning take as long as several executions, so only repeated queries are compiled.

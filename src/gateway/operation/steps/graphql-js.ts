@@ -22,13 +22,13 @@ import type { CallContext, Origin } from '../../context.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
 import { perObject } from '../../database/per-object.ts';
 import { bindSource } from '../../model/loaders.ts';
-import type { Variables } from '../analysis/field-cost.ts';
-import { usageOf, usesChanges } from '../analysis/usage.ts';
-import { MAX_VALIDATION_ERRORS } from '../analysis/validation.ts';
-import { pathToNull, withExpected, withMissingField } from '../analysis/value-errors.ts';
+import type { Variables } from '../accept/field-cost.ts';
+import { usageOf, usesChanges } from '../accept/usage.ts';
+import { MAX_VALIDATION_ERRORS } from '../accept/validation.ts';
+import { pathToNull, withExpected, withMissingField } from '../accept/value-errors.ts';
 import { toExecutionError, toInputError } from '../client-errors.ts';
 import { createSelectionsIn, type Operation } from '../operation.ts';
-import type { Call } from './call.ts';
+import type { Call } from '../request.ts';
 import { withIdempotencyKey } from './idempotency-key.ts';
 
 /** Returns the variables with the values that graphql-js would pass on; undefined if one does not fit its type. */

@@ -3,7 +3,7 @@ import { type DocumentNode, type FieldNode, getArgumentValues, Kind, visit } fro
 
 import { GatewayError, InvalidInput } from '../../contract/gateway-error.ts';
 import { Label, parse } from '../../contract/parse.ts';
-import type { Call, OperationRequest } from './call.ts';
+import type { Call, OperationRequest } from '../request.ts';
 
 const ARGUMENT = 'idempotencyKey';
 const HEADER = 'Idempotency-Key';

@@ -6,11 +6,11 @@ import type { Limits } from '../../config/config.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
 import { createFairQueue } from '../../database/fair-queue.ts';
 import { addWait } from '../../telemetry/request-log.ts';
-import type { Estimate } from '../analysis/field-cost.ts';
+import type { Estimate } from '../accept/field-cost.ts';
 import { toExecutionError } from '../client-errors.ts';
 import { isLargerThan, JsonText } from '../json-text.ts';
+import { type Call, mapResult } from '../request.ts';
 import { MAX_RESULT_COST } from '../streams.ts';
-import { type Call, mapResult } from './call.ts';
 
 const { QUERY, SUBSCRIPTION } = OperationTypeNode;
 

@@ -3,7 +3,7 @@ import type { Plugin } from 'graphql-yoga';
 
 import { GatewayError } from '../../contract/gateway-error.ts';
 import { toExecutionError } from '../client-errors.ts';
-import type { Call } from './call.ts';
+import type { Call } from '../request.ts';
 
 /**
  * Returns an error if an operation takes longer than `timeoutMs`, counted from `arrivedAt`, or if one result of a

@@ -1,8 +1,8 @@
 import type { Plugin } from 'graphql-yoga';
 
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { usageOf } from '../analysis/usage.ts';
-import { type Call, mapResult } from './call.ts';
+import { usageOf } from '../accept/usage.ts';
+import { type Call, mapResult } from '../request.ts';
 
 /** Counts an operation's root fields and deprecated elements in the metrics. */
 export function countUsage(

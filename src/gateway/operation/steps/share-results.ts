@@ -6,8 +6,8 @@ import { createFairQueue } from '../../database/fair-queue.ts';
 import { perObject } from '../../database/per-object.ts';
 import { Recipients } from '../../database/recipient.ts';
 import { addWait } from '../../telemetry/request-log.ts';
+import type { Call } from '../request.ts';
 import type { Stream } from '../streams.ts';
-import type { Call } from './call.ts';
 
 // Streams that keep up request the same result within milliseconds of each other, so a few recent results are enough.
 const MAX_RECENT = 50;

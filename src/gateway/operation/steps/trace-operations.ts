@@ -8,7 +8,7 @@ import {
 import type { Plugin } from 'graphql-yoga';
 
 import { NAME } from '../../config/version.ts';
-import type { Call } from './call.ts';
+import type { Call } from '../request.ts';
 
 /**
  * Creates a span for each executed operation, or for each result of a subscription, inside the span of its request

@@ -6,7 +6,7 @@ import type { Config, Limits } from '../../config/config.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
 import { isObject, type JsonObject } from '../../operation/json-text.ts';
 import { HASH_PREFIX } from '../../operation/manifest.ts';
-import type { DocumentParams } from '../../operation/steps/call.ts';
+import type { DocumentParams } from '../../operation/request.ts';
 import { isFromAllowedOrigin, JSON_TYPE } from './request.ts';
 
 // Ignores a byte order mark, as RFC 8259 §8.1 allows.
@@ -16,7 +16,7 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true });
  * Parses JSON from a client; `name` begins the message of the error.
  * @throws GatewayError with BAD_REQUEST
  */
-export function parseJson(json: Buffer, name: string): unknown {
+function parseJson(json: Buffer, name: string): unknown {
   try {
     return JSON.parse(UTF8.decode(json));
   } catch {
@@ -54,7 +54,7 @@ const readBody = (body: IncomingMessage, maxBytes: number): Promise<Buffer> =>
   });
 
 /** Lets the routes of a plugin read JSON, and no other bodies. Forms on other sites can't send this type. */
-export function parseJsonBodies(app: FastifyInstance, maxBytes: number): void {
+function parseJsonBodies(app: FastifyInstance, maxBytes: number): void {
   app.addContentTypeParser(JSON_TYPE, async (_request: FastifyRequest, body: IncomingMessage) =>
     parseJson(await readBody(body, maxBytes), 'The body'),
   );

@@ -18,7 +18,7 @@ import { VERSION } from '../../config/version.ts';
 import { GatewayError, toError, Unauthenticated } from '../../contract/gateway-error.ts';
 import { toClientResult, toExecutionError } from '../../operation/client-errors.ts';
 import { isObject } from '../../operation/json-text.ts';
-import { type EndpointOptions, isStream } from '../../operation/yoga.ts';
+import { type EndpointOptions, isStream } from '../../operation/perform.ts';
 import { EVENT_STREAM } from '../event-stream.ts';
 import { parseJsonBodies } from '../http/params.ts';
 import {

@@ -23,7 +23,7 @@ import {
 } from 'graphql';
 import { z } from 'zod';
 
-import { isError } from '../../operation/analysis/usage.ts';
+import { isError } from '../../operation/accept/usage.ts';
 import { type Operation, operationOf } from '../../operation/operation.ts';
 
 /** The JSON Schema (2020-12) of an object. */

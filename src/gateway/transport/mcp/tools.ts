@@ -27,8 +27,8 @@ import { ConfigError } from '../../config/config.ts';
 import { toError } from '../../contract/gateway-error.ts';
 import { MAX_LABEL_LENGTH, MAX_LINES, MAX_LIST_SIZE } from '../../contract/parse.ts';
 import { upperFirst } from '../../model/words.ts';
-import { usageOf } from '../../operation/analysis/usage.ts';
-import { type Bounds, parseWithin, validateWithin } from '../../operation/analysis/validation.ts';
+import { usageOf } from '../../operation/accept/usage.ts';
+import { type Bounds, parseWithin, validateWithin } from '../../operation/accept/validation.ts';
 import { type Operation, operationOf } from '../../operation/operation.ts';
 import {
   describe,

@@ -9,7 +9,7 @@ import { GatewayError } from '../../contract/gateway-error.ts';
 import { parse } from '../../contract/parse.ts';
 import { toDay } from '../../kinds/times.ts';
 import { bindSource } from '../../model/loaders.ts';
-import type { EndpointOptions } from '../../operation/yoga.ts';
+import type { EndpointOptions } from '../../operation/perform.ts';
 import type { RestOperation, RestResult, Store } from '../../store.ts';
 import { isUnchanged, JSON_CONTENT_TYPE, rootFrom } from '../http/request.ts';
 

@@ -15,7 +15,7 @@ import { toGatewayError } from '../../database/database-errors.ts';
 import { findMost } from '../../database/fair-queue.ts';
 import type { Recipient } from '../../database/recipient.ts';
 import { toClientResult, toExecutionError } from '../../operation/client-errors.ts';
-import { type EndpointOptions, isStream, type Results } from '../../operation/yoga.ts';
+import { type EndpointOptions, isStream, type Results } from '../../operation/perform.ts';
 import { logCause, type RequestLog, watchRequest } from '../../telemetry/request-log.ts';
 import { toDocumentParams } from '../http/params.ts';
 import { toProtocolSocket } from './socket.ts';

@@ -8,12 +8,12 @@ import type { StorePlugin } from '../store.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createAccept, isAccepted } from './accept.ts';
-import { readDocuments } from './analysis/validation.ts';
+import { readDocuments } from './accept/validation.ts';
 import { toExecutionError } from './client-errors.ts';
 import { createDocuments, createFindText, createInTurn } from './documents.ts';
 import { operationNamesOf, readManifest } from './manifest.ts';
+import { type Call, HttpClient, type OperationRequest, type RequestContext } from './request.ts';
 import { admitPlugins } from './steps/admit-plugins.ts';
-import { type Call, HttpClient, type OperationRequest, type RequestContext } from './steps/call.ts';
 import { chooseSource } from './steps/choose-source.ts';
 import { compileQueries } from './steps/compile-queries.ts';
 import { executeByGraphqlJs } from './steps/graphql-js.ts';
@@ -51,7 +51,7 @@ export interface EndpointOptions extends GraphqlOptions {
  *
  * The plugins of the store come last. What they can rely on:
  *
- *   - Their context is the request (execution/call.ts). Resolvers have another context, which does not tell who the
+ *   - Their context is the request (request.ts). Resolvers have another context, which does not tell who the
  *     caller is.
  *   - `onParse` and `onValidate` run for a new document. Once accepted, it is valid for all callers, so a rule must not
  *     depend on the caller. The documents of a manifest are validated at the start, without these hooks.

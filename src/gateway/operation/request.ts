@@ -2,14 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import type { ExecutionResult, GraphQLSchema } from 'graphql';
 
-import type { Caller } from '../../auth/caller.ts';
-import type { Context } from '../../context.ts';
-import type { Recipient } from '../../database/recipient.ts';
-import type { DataSource } from '../../model/loaders.ts';
-import type { RequestLog } from '../../telemetry/request-log.ts';
-import type { Estimate, Variables } from '../analysis/field-cost.ts';
-import type { JsonObject } from '../json-text.ts';
-import type { Operation } from '../operation.ts';
+import type { Caller } from '../auth/caller.ts';
+import type { Context } from '../context.ts';
+import type { Recipient } from '../database/recipient.ts';
+import type { DataSource } from '../model/loaders.ts';
+import type { RequestLog } from '../telemetry/request-log.ts';
+import type { Estimate, Variables } from './accept/field-cost.ts';
+import type { JsonObject } from './json-text.ts';
+import type { Operation } from './operation.ts';
 
 /** The parameters of a request, with the document's id in a uniform form. */
 export interface DocumentParams {
