@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 
-import { DATE_TIME } from '../../src/gateway/kinds/times.ts';
 import {
   parseStored,
   type StoredValue,
@@ -56,11 +55,6 @@ describe('a stored value', () => {
     expect(stringifyStored(value)).toBe(text);
     const stored: StoredValue = JSON.parse(text);
     expect(parseStored(stored)).toStrictEqual(value);
-  });
-
-  it('has null for an infinite time', () => {
-    const value = { time: DATE_TIME.fromText('infinity') };
-    expect(stringifyStored(value)).toBe('{"json":{"time":null}}');
   });
 
   it("can't be an object whose text would lose its content", () => {

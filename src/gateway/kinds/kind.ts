@@ -62,13 +62,8 @@ export interface Kind<Value = unknown> {
   readonly parser?: { readonly oid: number; readonly parse: (text: string) => Value };
   /** Parses a value from PostgreSQL's JSON, such as a row in the change log. */
   readonly fromText: (text: string) => Value;
-  /** Writes a column as JSON for the response, in a compiled statement. */
+  /** Writes a column as JSON for the response, in a compiled statement; null for null, and for what has no JSON. */
   readonly json: (column: string) => readonly Part[];
-  /**
-   * SQL that is false for values that are treated like null: they are sent as null, or cause an error if the field is
-   * not nullable. If omitted, there are no such values.
-   */
-  readonly isSendable?: (column: string) => string;
   readonly sort: Sort<Value>;
   /** An additional order by code point, for programs. */
   readonly codePointSort?: Sort<Value>;

@@ -4,9 +4,8 @@ import { z } from 'zod';
 
 import type { Kind } from './kind.ts';
 
+// The sort key of a missing value.
 const LATEST = 'infinity';
-const EARLIEST = '-infinity';
-const INFINITE = /^-?infinity$/;
 
 // The first moment of year 1 and the last moment of year 9999. RFC 3339 supports neither years BC nor years after 9999.
 const EARLIEST_MS = Date.parse('0001-01-01T00:00:00Z');
@@ -27,19 +26,14 @@ class StoredDate extends Date {
   }
 }
 
-/** Whether a value is the time or day `infinity` or `-infinity`, which is an invalid Date that keeps its text. */
-export const isInfinite = (value: unknown): boolean =>
-  value instanceof StoredDate && INFINITE.test(value.toISOString());
-
 // PostgreSQL's format of a time with DateStyle ISO in UTC: `2026-12-03 09:00:00.5+00`.
 const ISO_IN_UTC = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?\+00$/;
 
 /**
  * Parses a time in PostgreSQL's format. Any other format results in an invalid Date, so that the field fails: a guess
- * could be a different day. The same applies to years after 9999 and years BC, which the input rules reject.
+ * could be a different day. The same applies to `infinity`, years after 9999 and years BC, which the input rules reject.
  */
 function parseTime(text: string): Date {
-  if (INFINITE.test(text)) return new StoredDate(text);
   if (!ISO_IN_UTC.test(text)) return new Date(Number.NaN);
   const milliseconds = text.slice(20, -3).padEnd(3, '0');
   return new StoredDate(`${text.slice(0, 10)}T${text.slice(11, 19)}.${milliseconds}Z`);
@@ -51,7 +45,6 @@ const ISO_WITH_OFFSET = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)([+-])(\d\d:
 
 /** Parses a time in PostgreSQL's JSON. Invalid values are treated as in parseTime. */
 function parseJson(text: string): Date {
-  if (INFINITE.test(text)) return new StoredDate(text);
   const [, local, sign, offset, seconds = '0'] = ISO_WITH_OFFSET.exec(text) ?? [];
   const time = Date.parse(`${local}${sign}${offset}`) - Number(`${sign}${seconds}`) * 1000;
   return new Date(EARLIEST_MS <= time && time <= LATEST_MS ? time : Number.NaN);
@@ -59,7 +52,6 @@ function parseJson(text: string): Date {
 
 /** Parses a day as midnight in UTC. Invalid values are treated as in parseTime. */
 function parseDay(text: string): Date {
-  if (INFINITE.test(text)) return new StoredDate(text);
   return new Date(/^\d{4}-\d\d-\d\d$/.test(text) ? text : Number.NaN);
 }
 
@@ -82,10 +74,7 @@ const dayAsText = (column: string): string =>
 /** Formats a date as YYYY-MM-DD, in UTC. */
 export const toDay = (day: Date): string => day.toISOString().slice(0, 10);
 
-/**
- * Creates the sort for times or days. A missing value counts as the latest, and so does `infinity`, which only SQL can
- * write.
- */
+/** Creates the sort for times or days. A missing value counts as the latest. */
 const sortBy = (
   sqlType: string,
   textOf: (value: Date) => string,
@@ -96,10 +85,9 @@ const sortBy = (
   sql: (column, isNullable) =>
     isNullable ? `coalesce(${column}, '${LATEST}'::${sqlType})` : column,
   nullAs: LATEST,
-  textOf: (value) => (isInfinite(value) ? value.toISOString() : textOf(value)),
-  asText: (column) =>
-    `case when isfinite(${column}) then ${writeText(column)} else coalesce(${column}::text, '${LATEST}') end`,
-  text: text.or(z.enum([LATEST, EARLIEST])),
+  textOf,
+  asText: (column) => `case when ${column} is null then '${LATEST}' else ${writeText(column)} end`,
+  text: text.or(z.literal(LATEST)),
 });
 
 /** Returns parsing functions for a scalar, with errors that describe the expected input. */
@@ -139,7 +127,6 @@ export const DATE_TIME: Kind<Date> = {
   parser: { oid: 1184, parse: parseTime },
   fromText: parseJson,
   json: (column) => ['"', { sql: timeAsText(column) }, '"'],
-  isSendable: (column) => `isfinite(${column})`,
   sort: sortBy(
     'timestamptz',
     (time) => time.toISOString(),
@@ -167,7 +154,6 @@ export const DATE: Kind<Date> = {
   parser: { oid: 1082, parse: parseDay },
   fromText: parseDay,
   json: (column) => ['"', { sql: dayAsText(column) }, '"'],
-  isSendable: (column) => `isfinite(${column})`,
   sort: sortBy(
     'date',
     toDay,

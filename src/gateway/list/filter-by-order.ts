@@ -7,11 +7,14 @@ import { type Condition, plain, type Requirement, SEARCH_COST } from './conditio
 // These conditions select a part of a sort's order, so they are compared with its key, which is indexed.
 
 /**
- * Compares the sort key of a nullable column, an array, with that of null, which is the largest. PostgreSQL does not infer
- * a condition on the key from one on the column, and either can have the index, so both are compared.
+ * Compares the sort key of a nullable column with that of null, which is the largest. PostgreSQL does not infer a
+ * condition on the key from one on the column, and either can have the index, so both are compared.
  */
-const compareWithNull = ({ column, kind }: Field, operator: '<' | '='): Sql =>
-  raw(`${kind.sort.sql(column, true)} ${operator} array[null::${kind.sqlType}]`);
+const compareWithNull = ({ column, kind: { sort, sqlType } }: Field, operator: '<' | '='): Sql => {
+  const ofNull =
+    sort.nullAs === undefined ? `array[null::${sqlType}]` : `'${sort.nullAs}'::${sqlType}`;
+  return raw(`${sort.sql(column, true)} ${operator} ${ofNull}`);
+};
 
 const bound =
   (operator: '>=' | '<=', accepts: (recorded: number, limit: number) => boolean) =>
@@ -47,7 +50,7 @@ export const max = bound('<=', (recorded, limit) => recorded <= limit);
 
 /**
  * Matches times or days in a range that includes `from` and excludes `before`. A range without bounds matches every row;
- * any other range does not match rows with a missing or infinite value.
+ * any other range does not match rows with a missing value.
  *
  * The bounds are compared twice: with the sort key, which is indexed, and with the column. PostgreSQL multiplies the
  * selectivities of both conditions, so it expects few rows and uses the index, even if rows are sorted by id. With a
@@ -72,38 +75,25 @@ export function range(field: Field<Date>, requirement: Requirement): Condition {
           ...(from == null ? [] : [sql`${by} >= ${toValue(field, from)}`]),
           ...(before == null ? [] : [sql`${by} < ${toValue(field, before)}`]),
         ];
-        const isFinite = [
-          ...(from == null ? [sql`${key} > '-infinity'`] : []),
-          ...(before == null ? [sql`${key} < 'infinity'`] : []),
-        ];
+        // A missing value counts as the latest.
+        const exceptNull = isNullable && before == null ? [compareWithNull(field, '<')] : [];
         return {
           ...plain,
           isSearch: isBound,
           isSkewed: isBound,
           where: () =>
             isBound
-              ? [...isIn(key), ...isFinite, sql`(${join(isIn(raw(column)), ' and ')}) is true`]
+              ? [...isIn(key), ...exceptNull, sql`(${join(isIn(raw(column)), ' and ')}) is true`]
               : [],
         };
       }),
   };
 }
 
-/** Matches rows by whether a value is set. Infinite times and days count as missing. */
+/** Matches rows by whether a value is set. */
 export function isSet(field: Field, requirement: Requirement): Condition {
-  const { column, kind, isNullable } = field;
-  // A missing time counts as the latest.
-  const time = kind.sort.sql(column, isNullable);
+  const { column, isNullable } = field;
   const toWhere = (isWanted: boolean): Sql[] => {
-    if (kind.isSendable) {
-      return [
-        raw(
-          isWanted
-            ? `${time} > '-infinity' and ${time} < 'infinity'`
-            : `${time} in ('infinity', '-infinity')`,
-        ),
-      ];
-    }
     const isIn = raw(`${column} is ${isWanted ? 'not ' : ''}null`);
     return isNullable ? [isIn, compareWithNull(field, isWanted ? '<' : '=')] : [isIn];
   };

@@ -20,8 +20,7 @@ const escapeKey = (key: string): string => key.replaceAll('\\', '\\\\').replaceA
 /** Returns the types that JSON loses; undefined if there are none. */
 function findLostTypes(value: unknown): LostTypes | undefined {
   if (value === undefined || typeof value === 'bigint') return [typeof value];
-  // An infinite time (kinds/times.ts) has no text, and is stored as null.
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : ['Date'];
+  if (value instanceof Date) return ['Date'];
   if (typeof value !== 'object' || value === null) return undefined;
   if (!isPlain(value)) throw new Error(`A ${value.constructor.name} can't be stored.`);
   const types = Object.entries(value).flatMap(([key, inner]) => {

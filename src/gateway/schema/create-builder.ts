@@ -27,7 +27,7 @@ import { defineInputTypes } from './input-types.ts';
 import { useMutationsPlugin } from './mutations.ts';
 import { defineNodes } from './nodes.ts';
 import { defineDeleted, defineLinesField, defineRowFields } from './row-fields.ts';
-import { replaceId, sendInfiniteAsNull } from './scalars.ts';
+import { replaceId } from './scalars.ts';
 import { CURSOR_BYTES, limitTexts, type Tables } from './text-sizes.ts';
 
 /** The datamodel that Pothos' generator wrote. */
@@ -238,7 +238,6 @@ export function createBuilder<Types extends StoreTypes>(options: BuilderOptions)
         }),
       );
       checkStore(schema, changedTypes, { options: Object.values(plugins).flat(), scopes });
-      sendInfiniteAsNull(schema);
       checkSizes(schema);
       limitTexts(schema, tables);
       requireListSizes(schema);

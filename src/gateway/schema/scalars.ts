@@ -1,6 +1,4 @@
 import {
-  defaultFieldResolver,
-  getNamedType,
   GraphQLError,
   GraphQLID,
   GraphQLList,
@@ -9,11 +7,8 @@ import {
   GraphQLSchema,
   type GraphQLType,
   isInputObjectType,
-  isNonNullType,
 } from 'graphql';
 
-import { kindOfScalar } from '../kinds/kinds.ts';
-import { isInfinite } from '../kinds/times.ts';
 import { fieldsIn } from './fields-in.ts';
 
 /**
@@ -56,22 +51,4 @@ export function replaceId(schema: GraphQLSchema): GraphQLSchema {
     ...schema.toConfig(),
     types: types.filter((type) => type !== GraphQLID),
   });
-}
-
-const orNull = (value: unknown): unknown => (isInfinite(value) ? null : value);
-
-/**
- * Makes each nullable field for times or days return null for `infinity` and `-infinity`, which only SQL can write. In a
- * required field, they are an error.
- */
-export function sendInfiniteAsNull(schema: GraphQLSchema): void {
-  for (const { field } of fieldsIn(schema)) {
-    if (isNonNullType(field.type) || !kindOfScalar(getNamedType(field.type).name)?.isSendable)
-      continue;
-    const { resolve = defaultFieldResolver } = field;
-    field.resolve = (...parameters) => {
-      const value: unknown = resolve(...parameters);
-      return value instanceof Promise ? value.then(orNull) : orNull(value);
-    };
-  }
 }

@@ -12,7 +12,7 @@ import { requireComputedTypes } from '../schema/check-computed.ts';
 import { checkDatabase } from '../schema/check-database.ts';
 import type { Store } from '../store.ts';
 import type { Log } from '../telemetry/log.ts';
-import { announceDeprecated, announceInfinite } from './announce.ts';
+import { announceDeprecated } from './announce.ts';
 import { fillSample } from './fill-sample.ts';
 
 const MAINTAIN_EVERY_MS = 600_000;
@@ -96,6 +96,4 @@ export async function serve(
   if (config.graphiql) log.info(`GraphiQL: ${url}/graphql`);
   // Supervisors may wait for this line.
   log.info(`Listening on ${url}`);
-  // Later, because it can read a whole table.
-  await orWarn(announceInfinite(db, store, log), 'Infinite times could not be looked for.');
 }

@@ -4,7 +4,7 @@ import { MAX_LIST_SIZE, type Session, timeAsText } from '../../gateway/index.ts'
 
 const SHIP_DATE = raw(timeAsText('ship_date'));
 
-// Written for an order with a null that its table should not allow. In JSON, this character occurs only escaped.
+// Written for an order with a null, or a ship date that JSON does not have, which its table should not allow. In JSON, this character occurs only escaped.
 const INCOMPLETE = '\u0001';
 
 /** A page of orders as a JSON array. */
@@ -29,7 +29,7 @@ export async function ordersAsJson(
     select
       '[' || coalesce(string_agg(coalesce(
         '{"id":' || id || ',"petId":' || pet_id || ',"quantity":' || quantity
-          || coalesce(',"shipDate":"' || ${SHIP_DATE} || '"', '')
+          || case when ship_date is null then '' else ',"shipDate":"' || ${SHIP_DATE} || '"' end
           || ',"complete":' || complete || '}', ${INCOMPLETE}), ','), '') || ']' as json,
       max(id) as last,
       (select id from orders where id > max(page.id) order by id limit 1) is not null as more
@@ -37,6 +37,7 @@ export async function ordersAsJson(
   // Heavy statements get only some of the connections, so callers that read all orders cannot occupy all connections.
   const load = limit > MAX_LIST_SIZE ? 'heavy' : 'light';
   const [page] = await db.query<OrdersAsJson>(statement, 'once', load);
-  if (page?.json.includes(INCOMPLETE)) throw new Error('An order has a null in a required column.');
+  if (page?.json.includes(INCOMPLETE))
+    throw new Error('An order has a value that its table should not allow.');
   return page ?? { json: '[]', last: null, more: false };
 }

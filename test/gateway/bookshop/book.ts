@@ -225,7 +225,7 @@ export const getBook: RestOperation<typeof Params> = {
   },
   get: async (source, { params }) => {
     const { id, title, releasedOn } = await books.required.load(source, params.bookId);
-    const day = releasedOn?.toJSON()?.slice(0, 10);
+    const day = releasedOn?.toISOString().slice(0, 10);
     // JSON.stringify leaves out what is undefined, and can't write the id.
     const rest = JSON.stringify({ title, releasedOn: day });
     return { json: `{"id":${id},${rest.slice(1)}` };

@@ -5,7 +5,6 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 
 import { ConfigError, readConfig } from '../../../src/gateway/config/config.ts';
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { announceInfinite } from '../../../src/gateway/server/announce.ts';
 import { openStore } from '../../../src/gateway/server/serve.ts';
 import { createLog } from '../../../src/gateway/telemetry/log.ts';
 import { petStore } from '../../../src/store/index.ts';
@@ -29,7 +28,6 @@ async function readWarnings(environment: Record<string, string> = {}): Promise<u
   log.warn = (text: unknown) => void warnings.push(text);
   const config = readConfig({ DATABASE_URL: database.url, ...environment });
   const db = await openStore(petStore, config, log);
-  await announceInfinite(db, petStore, log);
   await db.close();
   return warnings;
 }
@@ -41,19 +39,6 @@ it('a database with the usual settings causes no warning', async () => {
 it('synchronous_commit=off causes a warning, because a crash may lose writes', async () => {
   await runSql(database.url, `alter database ${name} set synchronous_commit to off`);
   expect(await readWarnings()).toEqual([expect.stringContaining('synchronous_commit')]);
-});
-
-it('an infinite time causes a warning that names its column', async () => {
-  await runSql(
-    database.url,
-    `insert into categories (name) values ('Fish');
-     insert into pets (name, status, category_id) select 'Nemo', 'available', id from categories;
-     insert into orders (pet_id, quantity, ship_date) select id, 1, 'infinity' from pets;
-     insert into orders (pet_id, quantity) select id, 1 from pets`,
-  );
-  expect(await readWarnings()).toEqual([
-    'orders.ship_date has rows with infinity or -infinity, which a later release will replace by null.',
-  ]);
 });
 
 const documentOf = (operation: string): string =>

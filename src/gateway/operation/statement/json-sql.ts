@@ -46,8 +46,8 @@ export const orElse = (sql: string, json: string): string =>
 export interface SqlValue {
   readonly sql: string;
   readonly isNullable: boolean;
-  /** How values of the type are written as JSON, and which of them are treated like null. */
-  readonly format: Pick<Kind, 'json' | 'isSendable'>;
+  /** How values of the type are written as JSON. */
+  readonly format: Pick<Kind, 'json'>;
   /** The size as JSON above which it can't be sent, if its store declares one. */
   readonly maxBytes?: number | undefined;
 }
@@ -56,27 +56,22 @@ export interface SqlValue {
 export function formatOf(type: GraphQLNamedType): SqlValue['format'] | undefined {
   if (!isEnumType(type)) return kindOfScalar(type.name);
   const cases = type.getValues().map(({ name, value }) => `when '${value}' then '"${name}"'`);
-  return {
-    json: (column) => [{ sql: `case ${column} ${cases.join(' ')} end` }],
-    isSendable: (column) => `${column} is not null`,
-  };
+  return { json: (column) => [{ sql: `case ${column} ${cases.join(' ')} end` }] };
 }
 
-/** Returns parts of JSON, or UNSENDABLE if they are larger. */
-const upTo = (parts: readonly Part[], maxBytes: number): readonly Part[] => {
-  const json = concatenate(parts);
-  return [
-    {
-      sql: `case when octet_length(${json}) > ${maxBytes} then ${UNSENDABLE_SQL} else ${json} end`,
-    },
-  ];
-};
-
-/** Writes a value as JSON: `null` for null if that is allowed, and UNSENDABLE for what can't be sent. */
+/**
+ * Writes a value as JSON: `null` for null if that is allowed. For what can't be sent, the JSON is null in PostgreSQL, and
+ * the row that contains the value becomes UNSENDABLE.
+ */
 export function writeValue({ sql, isNullable, format, maxBytes }: SqlValue): readonly Part[] {
-  const { json, isSendable } = format;
-  const parts = maxBytes === undefined ? json(sql) : upTo(json(sql), maxBytes);
-  if (!isSendable) return isNullable ? [{ sql: orElse(concatenate(parts), 'null') }] : parts;
-  const sent = orElse(concatenate(parts), UNSENDABLE);
-  return [{ sql: isNullable ? `case when ${isSendable(sql)} then ${sent} else 'null' end` : sent }];
+  const parts = format.json(sql);
+  if (!isNullable && maxBytes === undefined) return parts;
+  const json = concatenate(parts);
+  const sent =
+    maxBytes === undefined
+      ? json
+      : `case when octet_length(${json}) <= ${maxBytes} then ${json} end`;
+  return [
+    { sql: isNullable ? `coalesce(${sent}, case when ${sql} is null then 'null' end)` : sent },
+  ];
 }
