@@ -54,7 +54,7 @@ const readBody = (body: IncomingMessage, maxBytes: number): Promise<Buffer> =>
   });
 
 /** Lets the routes of a plugin read JSON, and no other bodies. Forms on other sites can't send this type. */
-function parseJsonBodies(app: FastifyInstance, maxBytes: number): void {
+export function parseJsonBodies(app: FastifyInstance, maxBytes: number): void {
   app.addContentTypeParser(JSON_TYPE, async (_request: FastifyRequest, body: IncomingMessage) =>
     parseJson(await readBody(body, maxBytes), 'The body'),
   );
