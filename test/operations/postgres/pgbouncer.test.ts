@@ -3,9 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { Client } from 'pg';
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { ConfigError, readConfig } from '../../../src/gateway/config/config.ts';
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
@@ -17,8 +16,6 @@ import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { makeCategory, makePet, stockOf } from '../../support/make.ts';
 import {
   countLockWaits,
-  createDatabaseOn,
-  dropDatabaseOn,
   freePort,
   holdLock,
   migratePostgres,
@@ -60,19 +57,6 @@ max_client_conn = 200
   const user = process.getuid?.() === 0 ? ['--user', 'nobody'] : [];
   return [await startDaemon(PROGRAM, [...user, file], /process up/), ownPort];
 }
-
-const place = async (gateway: Gateway, input: Record<string, unknown>, idempotencyKey?: string) =>
-  (
-    await gateway.data(
-      `mutation ($input: NewOrder!, $key: String) {
-        placeOrder(input: $input, idempotencyKey: $key) {
-          ... on Order { id shipDate } ... on Error { code }
-        }
-      }`,
-      { input, key: idempotencyKey },
-    )
-  ).placeOrder;
-
 describe.skipIf(!hasPgbouncer)(
   'PgBouncer in transaction mode (needs pgbouncer on the PATH)',
   () => {
@@ -141,53 +125,6 @@ describe.skipIf(!hasPgbouncer)(
          where datname = current_database() and pid <> pg_backend_pid()`,
       );
       expect(backends?.['count']).toBeLessThanOrEqual(SERVER_CONNECTIONS);
-    });
-
-    it('lets concurrent requests use each idempotency key only once', async () => {
-      const petId = await makePet(first, { stock: 100 });
-      const orders = await atOnce(40, (gateway, index) =>
-        place(gateway, { petId, quantity: 1 }, `pooled-${index >> 2}`),
-      );
-      expect(new Set(orders.map(({ id }) => id)).size).toBe(10);
-      expect(await stockOf(second, petId)).toBe(90);
-    });
-
-    it('keeps ship dates correct while other sessions use other time zones', async () => {
-      const petId = await makePet(first, { stock: 60 });
-      const dates = Array.from({ length: 60 }, (_, index) =>
-        new Date(Date.UTC(2100, index % 12, 1 + (index % 28), index % 24, 30)).toISOString(),
-      );
-      const strangers = ['Asia/Tokyo', null].map(async (zone) => {
-        const client = new Client({ connectionString: through(database.url) });
-        await client.connect();
-        if (zone) await client.query(`set time zone '${zone}'`);
-        for (let turn = 0; turn < 50; turn += 1) {
-          const { rows } = await client.query('show time zone');
-          expect(rows).toEqual([{ TimeZone: zone ?? 'America/New_York' }]);
-        }
-        await client.end();
-      });
-      const orders = await atOnce(60, (gateway, index) =>
-        place(gateway, { petId, quantity: 1, shipDate: dates[index] }),
-      );
-      expect(orders.map(({ shipDate }) => shipDate)).toEqual(dates);
-      await Promise.all(strangers);
-      const stored = await runSql(
-        database.url,
-        `set datestyle to iso; select ship_date from orders where pet_id = ${petId} order by ship_date`,
-      );
-      expect(stored.map((row) => (row['ship_date'] as Date).toISOString())).toEqual(
-        dates.toSorted(),
-      );
-    });
-
-    it('runs further statements after a statement that took too long', async () => {
-      const gateway = await open(database, { POOL_SIZE: '1', STATEMENT_TIMEOUT_MS: '100' });
-      await expect(gateway.db.write(sql`select pg_sleep(3)::text`)).rejects.toMatchObject({
-        cause: { message: 'Query read timeout' },
-      });
-      expect(await gateway.data('{ __typename pets { totalCount } }')).toHaveProperty('pets');
-      await gateway.close();
     });
 
     it('makes requests wait for the open connections if PgBouncer allows fewer than a pool has', async () => {
@@ -325,21 +262,6 @@ describe.skipIf(!hasPgbouncer)(
       );
       await db.close();
       expect(warnings).toEqual([expect.stringContaining('statement_timeout')]);
-    });
-
-    it('lets several gateways migrate a new database at the same time', async () => {
-      const { server } = inject('emptyPostgres');
-      const url = await createDatabaseOn(server);
-      const log = createLog('error');
-      await Promise.all(
-        Array.from({ length: 5 }, () =>
-          migratePostgres(through(url), readConfig(ENVIRONMENT), log),
-        ),
-      );
-      const gateway = await open({ url });
-      expect(await makeCategory(gateway)).toBe('1');
-      await gateway.close();
-      await dropDatabaseOn(server, url);
     });
   },
 );

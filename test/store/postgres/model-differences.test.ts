@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+
 import { expect, it } from 'vitest';
 
 import { readConfig } from '../../../src/gateway/config/config.ts';
@@ -88,6 +90,23 @@ const DIFFERENT = [
 
 it('a store starts without a warning on the tables that its migrations create', async () => {
   expect(await openAfter('select')).toEqual([]);
+});
+
+it('the migrations create each index of schema.prisma', async () => {
+  const schema = readFileSync('prisma/schema.prisma', 'utf8');
+  const wanted = Array.from(schema.matchAll(/^model [^]*?^}/gm), ([model]) => {
+    const [, table = ''] = /@@map\("(\w+)"\)/.exec(model) ?? [];
+    const columnOf = (field: string): string =>
+      new RegExp(`^ +${field} .*@map\\("(\\w+)"\\)`, 'm').exec(model)?.[1] ?? field;
+    return Array.from(model.matchAll(/@@index\(\[([\w, ]+)\]\)/g), ([, fields = '']) =>
+      [table, ...fields.split(', ').map(columnOf), 'idx'].join('_'),
+    );
+  }).flat();
+  expect(wanted).toContain('pets_category_id_id_idx');
+  const { url, drop } = await copyOnPostgres();
+  const rows = await runSql(url, 'select indexname from pg_indexes');
+  await drop();
+  expect(rows.map(({ indexname }) => indexname)).toEqual(expect.arrayContaining(wanted));
 });
 
 it.each([...MISSING, ...DIFFERENT])(

@@ -96,17 +96,6 @@ async function exercise(gateway: Gateway): Promise<unknown[]> {
   for (const query of FIRST_OPERATIONS) answers.push(await ask(gateway, query));
   await gateway.db.write(PAST_ORDER);
   for (const query of LATER_OPERATIONS) answers.push(await ask(gateway, query));
-  const cursors = (answers.find((answer) => JSON.stringify(answer).includes('cursor')) ?? {}) as {
-    data: { orders: { edges: { cursor: string }[] } };
-  };
-  for (const { cursor } of cursors.data.orders.edges) {
-    answers.push(
-      await ask(
-        gateway,
-        `{ orders(after: "${cursor}", orderBy: { field: SHIP_DATE, direction: ASC }) { nodes { ${ORDER} } } }`,
-      ),
-    );
-  }
   const together = await Promise.all(
     Array.from({ length: 20 }, (_, index) =>
       ask(
