@@ -6,7 +6,6 @@ import { buildSchema } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
-import { VERSION } from '../../src/gateway/config/version.ts';
 import { readTools } from '../../src/gateway/transport/mcp/tools.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { callOf, callTool, connectClient, postMessage } from '../support/mcp.ts';
@@ -37,17 +36,14 @@ function writeTools(documents: Readonly<Record<string, string>>): string {
 let folder: string;
 let gateway: Gateway;
 let guarded: Gateway;
-let plain: Gateway;
 beforeAll(async () => {
   folder = writeTools(DOCUMENTS);
   gateway = await startGateway({ MCP_OPERATIONS: folder, CORS_ORIGINS: SITE });
-  const that = openThatOf(gateway);
   const auth = { ...AUTH_BY_SECRET, AUTH_AUDIENCE: RESOURCE };
-  guarded = await startGateway({ MCP_OPERATIONS: folder, ...auth }, that);
-  plain = await startGateway({}, that);
+  guarded = await startGateway({ MCP_OPERATIONS: folder, ...auth }, openThatOf(gateway));
 });
 afterAll(async () => {
-  for (const each of [plain, guarded, gateway]) await each.close();
+  for (const each of [guarded, gateway]) await each.close();
   rmSync(folder, { recursive: true });
 });
 
@@ -71,6 +67,7 @@ const DISCOVER = {
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
+const INITIALIZE = { protocolVersion: '2025-11-25', capabilities: {} };
 const initialize = (params: object) => ({ jsonrpc: '2.0', id: 1, method: 'initialize', params });
 const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 
@@ -78,14 +75,11 @@ describe('a message to /mcp', () => {
   it.each([
     ['is not JSON', '{', {}, 400],
     ['is a batch', [LIST, LIST], {}, 400],
-    ['is null', 'null', {}, 400],
-    ['is no message', {}, {}, 400],
     ['has more than 200,000 bytes', callOf('list', { first: 'x'.repeat(200_000) }), {}, 413],
     ['has a thousand capabilities', initialize({ capabilities: Array(1000).fill(1) }), {}, 413],
     ['is nested a thousand levels deep', initialize({ capabilities: nested(1000) }), {}, 413],
     ['has arguments with 50,000 values', callOf('list', { first: Array(50_000).fill(1) }), {}, 200],
     ['has another version of the protocol', LIST, { 'mcp-protocol-version': '1999-01-01' }, 400],
-    ['accepts neither JSON nor events', LIST, { accept: 'text/html, application/json;q=0' }, 406],
     ['is not called JSON', LIST, { 'content-type': 'text/plain' }, 415],
     ['comes from a page on another site', LIST, { origin: 'https://other.example' }, 403],
     ['comes from a page on an allowed site', LIST, { origin: SITE }, 200],
@@ -98,12 +92,7 @@ describe('a message to /mcp', () => {
   it.each([
     ['params', { jsonrpc: '2.0', id: 1, method: 'ping', params: LONG }],
     ['arguments', callOf('list', LONG)],
-    [
-      'the arguments of a method without any',
-      { jsonrpc: '2.0', id: 1, method: 'ping', params: { arguments: LONG } },
-    ],
     ['_meta', { jsonrpc: '2.0', id: 1, method: 'ping', params: { _meta: LONG } }],
-    ['clientInfo', { jsonrpc: '2.0', id: 1, method: 'initialize', params: { clientInfo: LONG } }],
   ])('takes no more time if it has a long string as %s than as a value', async (_name, message) => {
     // A string that is spread takes a hundred times as long.
     expect(await leastCpuMs(message)).toBeLessThan(
@@ -123,71 +112,38 @@ describe('a message to /mcp', () => {
 
   const ZEROS = Array(100).fill(0);
   it.each([
-    [
-      'initialize',
-      'params.clientInfo.icons.0',
-      {
-        protocolVersion: '2025-11-25',
-        capabilities: {},
-        clientInfo: { name: 'test', version: '1', icons: ZEROS },
-      },
-    ],
-    ['initialize', 'params.protocolVersion', {}],
-    ['initialize', 'params', undefined],
+    ['initialize', 'params.clientInfo', { ...INITIALIZE, clientInfo: ZEROS }],
     ['tools/list', 'params.cursor', { cursor: ZEROS }],
-    ['tools/list', 'params.cursor', { cursor: ZEROS, _meta: DISCOVER }],
     ['tools/call', 'params', undefined],
-    ['tools/call', 'params.name', { name: ZEROS }],
     ['tools/call', 'params.arguments', { name: 'list', arguments: ZEROS }],
   ])('is told the first invalid value: of %s, %s', async (method, place, params) => {
-    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method };
-    const isNew = params && '_meta' in params;
-    const message = { jsonrpc: '2.0', id: 1, method, params };
-    const response = await postMessage(gateway, message, isNew ? headers : {});
+    const response = await postMessage(gateway, { jsonrpc: '2.0', id: 1, method, params });
     expect(await response.json()).toEqual({
       jsonrpc: '2.0',
       id: 1,
-      error: {
-        code: -32602,
-        message: expect.stringMatching(`^${place}: Invalid input: expected [\\w, ]+$`),
-      },
+      error: { code: -32602, message: expect.stringMatching(`^${place}: Invalid input: expected`) },
     });
   });
 
-  it.each([
-    ['calls a tool', LIST],
-    ['begins a session', { jsonrpc: '2.0', id: 1, method: 'initialize', params: {} }],
-    ['notifies', { jsonrpc: '2.0', method: 'notifications/initialized' }],
-  ])(
-    'is told which versions are supported if it names a later one: it %s',
-    async (_what, message) => {
-      const response = await postMessage(gateway, message, {
-        'mcp-protocol-version': '2099-01-01',
-      });
-      expect(response.status).toBe(400);
-      const versions = ['2026-07-28', '2025-11-25', '2025-06-18'];
-      expect(await response.json()).toMatchObject({
-        error: {
-          code: -32022,
-          message: expect.stringContaining(versions.join(', ')),
-          data: { requested: '2099-01-01', supported: expect.arrayContaining(versions) },
-        },
-      });
-    },
-  );
+  it('is told which versions are supported if it names a later one', async () => {
+    const headers = { 'mcp-protocol-version': '2099-01-01' };
+    const response = await postMessage(gateway, LIST, headers);
+    expect(response.status).toBe(400);
+    const supported = expect.arrayContaining(['2026-07-28', '2025-11-25', '2025-06-18']);
+    expect(await response.json()).toMatchObject({
+      error: { code: -32022, data: { requested: '2099-01-01', supported } },
+    });
+  });
 
-  it.each(['2025-06-18', '2026-07-28'])(
-    'gets an error that says so if it names its version twice: %s',
-    async (version) => {
-      const headers = { 'mcp-protocol-version': `${version}, ${version}` };
-      expect(await (await postMessage(gateway, LIST, headers)).json()).toMatchObject({
-        code: 'BAD_REQUEST',
-        message: 'The header MCP-Protocol-Version is sent more than once.',
-      });
-    },
-  );
+  it('gets an error that says so if it names its version twice', async () => {
+    const headers = { 'mcp-protocol-version': '2026-07-28, 2026-07-28' };
+    expect(await (await postMessage(gateway, LIST, headers)).json()).toMatchObject({
+      code: 'BAD_REQUEST',
+      message: 'The header MCP-Protocol-Version is sent more than once.',
+    });
+  });
 
-  it.each(['GET', 'DELETE', 'PUT'])('gets 405 and Allow if it is a %s', async (method) => {
+  it.each(['GET', 'DELETE'])('gets 405 and Allow if it is a %s', async (method) => {
     const response = await fetch(`${gateway.url}/mcp`, { method });
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
   });
@@ -195,37 +151,27 @@ describe('a message to /mcp', () => {
   const MODERN = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' };
   it.each([
     ['*/*', 'application/json'],
-    ['application/*', 'application/json'],
-    ['application/json', 'application/json'],
-    ['Application/JSON, Text/Event-Stream', 'application/json'],
     ['application/json, text/event-stream', 'application/json'],
-    ['text/event-stream, */*;q=0.1', 'application/json'],
     ['', 'application/json'],
     ['text/event-stream', 'text/event-stream'],
-    ['TEXT/*', 'text/event-stream'],
     ['text/event-stream, application/json;q=0', 'text/event-stream'],
-  ])(
-    'that accepts %j is answered with %s, in each version of the protocol',
-    async (accept, type) => {
-      for (const headers of [{}, MODERN]) {
-        const params = headers === MODERN ? { _meta: DISCOVER } : {};
-        const message = { jsonrpc: '2.0', id: 1, method: 'tools/list', params };
-        const response = await postMessage(gateway, message, { ...headers, accept });
-        expect(response.status).toBe(200);
-        expect(response.headers.get('content-type')).toContain(type);
-        const text = await response.text();
-        expect(JSON.parse(text.replace(/^event: message\ndata: /, '')).result.tools).toHaveLength(
-          Object.keys(DOCUMENTS).length,
-        );
-      }
-    },
-  );
+  ])('that accepts %j gets %s, in each version of the protocol', async (accept, type) => {
+    for (const headers of [{}, MODERN]) {
+      const params = headers === MODERN ? { _meta: DISCOVER } : {};
+      const message = { jsonrpc: '2.0', id: 1, method: 'tools/list', params };
+      const response = await postMessage(gateway, message, { ...headers, accept });
+      expect(response.status).toBe(200);
+      expect(response.headers.get('content-type')).toContain(type);
+      const text = await response.text();
+      expect(JSON.parse(text.replace(/^event: message\ndata: /, '')).result.tools).toHaveLength(
+        Object.keys(DOCUMENTS).length,
+      );
+    }
+  });
 
   it.each([
-    ['params', 'ping', null],
     ['params', 'tools/list', null],
     ['the cursor', 'tools/list', { cursor: null }],
-    ['_meta', 'tools/list', { _meta: null }],
     ['arguments', 'tools/call', { name: 'list', arguments: null }],
   ])('is the same with null for %s of %s as without', async (_name, method, params) => {
     const message = { jsonrpc: '2.0', id: 1, method, params };
@@ -244,26 +190,14 @@ describe('a message to /mcp', () => {
       { ...MODERN, 'mcp-method': 'subscriptions/listen' },
     );
     const events = (await response.text()).split('\n\n').filter(Boolean);
-    expect(events.map((event) => JSON.parse(event.replace(/^event: message\ndata: /, '')))).toEqual(
-      [
-        expect.objectContaining({
-          method: 'notifications/subscriptions/acknowledged',
-          params: expect.objectContaining({ notifications: {} }),
-        }),
-        expect.objectContaining({
-          id: 1,
-          result: expect.objectContaining({ resultType: 'complete' }),
-        }),
-      ],
-    );
+    const parsed = events.map((event) => JSON.parse(event.replace(/^event: message\ndata: /, '')));
+    expect(parsed).toMatchObject([
+      { method: 'notifications/subscriptions/acknowledged', params: { notifications: {} } },
+      { id: 1, result: { resultType: 'complete' } },
+    ]);
   });
 
-  it('that begins a session is answered with the version of the gateway', async () => {
-    const client = await connectClient(gateway);
-    expect(client.getServerVersion()).toMatchObject({ name: 'gateway', version: VERSION });
-  });
-
-  it('that lists the tools may keep the answer for some minutes', async () => {
+  it('that lists the tools may keep the response for some minutes', async () => {
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: DISCOVER } };
     expect(await (await postMessage(gateway, message, MODERN)).json()).toMatchObject({
       result: { ttlMs: 300_000, cacheScope: 'private' },
@@ -279,16 +213,8 @@ describe('a call of a tool', () => {
       { frist: 1 },
       /^INVALID_INPUT: frist: .+ are: first\. Correct the arguments/,
     ],
-    ['an argument of the wrong type', 'list', { first: 'x' }, /^INVALID_INPUT: first: .+ Correct/],
     ['an argument out of bounds', 'list', { first: 101 }, /^INVALID_INPUT: first: .+ Correct/],
     ['a cost above the limit', 'many', {}, /^QUERY_TOO_COSTLY: .+ Ask for fewer items\.$/],
-    [
-      'no id',
-      'move',
-      { idempotencyKey: 'a' },
-      /^INVALID_INPUT: id: is required\. The id of the order/,
-    ],
-    ['null for an id', 'move', { id: null }, /^INVALID_INPUT: id: is required/],
     ['no key', 'move', { id: '1' }, /idempotencyKey: is required\. Choose a new UUID/],
     [
       'no value where null is one',
@@ -303,25 +229,16 @@ describe('a call of a tool', () => {
       { input: ['{"petId":"1","quantity":1}'], idempotencyKey: 'a' },
       /^INVALID_INPUT: input\.0: must be an object, not a string/,
     ],
-    [
-      'a whole cart in a string',
-      'cart',
-      { input: '[{"petId":"1","quantity":1}]', idempotencyKey: 'a' },
-      /^INVALID_INPUT: input: must be a list, not a string/,
-    ],
   ])('with %s returns an error that says what to do', async (_name, tool, args, error) => {
     const client = await connectClient(gateway);
     expect((await callTool(client, tool, args)).error).toMatch(error);
   });
 
-  it.each(['__proto__', 'constructor', 'toString'])(
-    'is rejected if it has an argument with the name of a property of every object: %s',
-    async (name) => {
-      const args: unknown = JSON.parse(`{"first":1,"${name}":1}`);
-      const text = await (await postMessage(gateway, callOf('list', args))).text();
-      expect(text).toContain(`INVALID_INPUT: ${name}: is not an argument.`);
-    },
-  );
+  it('is rejected if it has an argument with the name of a property of every object', async () => {
+    const args: unknown = JSON.parse('{"first":1,"__proto__":1}');
+    const text = await (await postMessage(gateway, callOf('list', args))).text();
+    expect(text).toContain('INVALID_INPUT: __proto__: is not an argument.');
+  });
 
   it.each([
     ['an argument with a default', 'list', { first: null }],
@@ -415,8 +332,10 @@ describe('a gateway with tokens', () => {
   });
 });
 
-it.each(['/mcp', METADATA])('without MCP_OPERATIONS, there is no %s', async (path) => {
-  expect((await fetch(plain.url + path)).status).toBe(404);
+it('without MCP_OPERATIONS, there are neither tools nor a document about tokens', async () => {
+  const plain = await startGateway({}, openThatOf(gateway));
+  for (const path of ['/mcp', METADATA]) expect((await fetch(plain.url + path)).status).toBe(404);
+  await plain.close();
 });
 
 const SCHEMA = buildSchema(`
@@ -515,13 +434,9 @@ describe('a document', () => {
     });
   });
 
-  it.each([
-    ['find_rows', 'Find rows'],
-    ['findRows', 'Find rows'],
-    ['rows', 'Rows'],
-  ])('with the name %s has the title %s', (name, title) => {
+  it.each(['find_rows', 'findRows'])('with the name %s has the title Find rows', (name) => {
     const tools = read(`"Finds rows." query ${name} { rows { id } }`);
-    expect(tools.get(name)?.definition.title).toBe(title);
+    expect(tools.get(name)?.definition.title).toBe('Find rows');
   });
 
   it('that writes becomes a tool whose key is required, with a rule for choosing it', () => {
@@ -550,11 +465,6 @@ describe('a document', () => {
     ['does not fit the schema', '"A." query a {\n  none }', /:2:3: Cannot query field "none"/],
     ['has no description', 'query a { either { __typename } }', /:1:1: .+ description/],
     ['has no name', '"A." { either { __typename } }', /Syntax Error|:1:\d+: .+ name/],
-    [
-      'has two operations',
-      '"A." query a { either { __typename } } query b { either { __typename } }',
-      /one operation/,
-    ],
     ['subscribes', '"A." subscription a { row { id } }', /:1:\d+: A tool must not subscribe/],
     ['writes without a key', '"A." mutation a { write(id: 1) { __typename } }', KEY],
     [
@@ -568,11 +478,6 @@ describe('a document', () => {
       KEY,
     ],
     [
-      'writes with a default key',
-      '"A." mutation a($k: String! = "a") { write(id: 1, idempotencyKey: $k) { __typename } }',
-      KEY,
-    ],
-    [
       'writes twice',
       '"A." mutation a($k: String!) { write(id: 1, idempotencyKey: $k) { __typename } other }',
       /one field/,
@@ -583,16 +488,11 @@ describe('a document', () => {
     expect(() => read(text)).toThrow(message);
   });
 
-  it('ends the start if another one has the same name', () => {
+  it('ends the start if another one has the same name, but is no tool if its name begins with a dot', () => {
     const text = '"A." query a { either { __typename } }';
     expect(() => read(text, { second: text })).toThrow(/tool\.graphql: Another file/);
+    expect([...read(text, { '._tool': '\0\0', '.#tool': text }).keys()]).toEqual(['a']);
   });
-});
-
-it('a file whose name begins with a dot is no tool', () => {
-  const text = '"A." query a { either { __typename } }';
-  const tools = read(text, { '._tool': '\0\0', '.#tool': text });
-  expect([...tools.keys()]).toEqual(['a']);
 });
 
 /** Returns what clients are told about a tool. */

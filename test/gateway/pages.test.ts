@@ -58,19 +58,14 @@ describe.each(PAGES)('the page at %s', (path) => {
     const policy = response.headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'none'");
     expect(policy).toMatch(/script-src 'self';/);
-    expect(response.headers.get('x-content-type-options')).toBe('nosniff');
     expect(await response.text()).not.toMatch(/<script(?![^>]*(src=|application\/json))|\son\w+="/);
   });
 
-  it('links to the guide', async () => {
-    expect(urlsIn(await readText(path), path)).toContain('/guide');
-  });
-
-  it('has no broken links, and no external links unless it is a page of the guide', async () => {
+  it('links to the guide, has no broken links, and no external links unless it is a page of the guide', async () => {
     const html = await readText(path);
     const isElsewhere = GUIDE.includes(path) ? /^(?:data|https):/ : /^data:/;
     const urls = urlsIn(html, path).filter((url) => !isElsewhere.test(url));
-    expect(urls.length).toBeGreaterThan(1);
+    expect(urls).toContain('/guide');
     const places = urls.filter((url) => url.startsWith('#'));
     expect(places.filter((place) => !html.includes(` id="${place.slice(1)}"`))).toEqual([]);
     for (const url of urls.filter((link) => !places.includes(link))) {
@@ -98,7 +93,6 @@ describe.each([...PAGES, '/openapi.json'])('%s and all assets that it loads', (p
 
 describe('a path that ends with a slash', () => {
   it.each([
-    ['/docs/', '/docs'],
     ['/guide/api/', '/guide/api'],
     ['/graphql/?query={a}', '/graphql?query={a}'],
   ])('redirects browsers, because references on the page are relative: %s', async (path, to) => {
@@ -106,25 +100,15 @@ describe('a path that ends with a slash', () => {
     expect(status).toBe(308);
     expect(decodeURI(resolveFrom(path, headers.get('location') ?? ''))).toBe(to);
   });
-
-  it('is served to other clients', async () => {
-    expect((await requestRaw(gateway, 'GET', '/pets/1/')).status).toBe(200);
-    expect((await requestRaw(gateway, 'GET', '/graphql/?query={__typename}')).status).toBe(200);
-  });
 });
 
 describe('the page for an unknown path', () => {
-  it.each(['/a', '/a/', '/a/b/c'])('has no broken links: %s', async (path) => {
+  it.each(['/a', '/a/b/c/'])('has no broken links: %s', async (path) => {
     const html = (await requestRaw(gateway, 'GET', path, BROWSER)).body;
     const urls = urlsIn(html, path).filter((url) => url !== '#main');
     expect(urls).toContain('/assets/page.css');
     expect(html).toContain('Go to the start page');
     for (const url of urls) expect([url, (await read(url)).status]).toEqual([url, 200]);
-  });
-
-  it('is an error object if the path is so deep that its links would be long', async () => {
-    const { status, body } = await requestRaw(gateway, 'GET', '/a'.repeat(20), BROWSER);
-    expect([status, body]).toEqual([404, expect.stringContaining('"NOT_FOUND"')]);
   });
 });
 
@@ -144,61 +128,19 @@ describe('an asset that is built on first request', () => {
   });
 });
 
-const FILES = ['graphiql/graphiql.js', 'swagger-ui/swagger-ui-bundle.js', 'home.css'];
-
-describe.each(FILES)('the file /assets/%s', (name) => {
-  const path = `/assets/${name}`;
-
-  it.each([
-    ['*', 'gzip'],
-    ['gzip;q=0.5, identity;q=0.1', 'gzip'],
-    ['gzip;q=0.5, identity', null],
-    // The gateway takes it for an unknown encoding.
-    ['x-gzip', null],
-  ])('is not compressed for a single request: Accept-Encoding: %s', async (accepted, encoding) => {
-    const headers = { 'Accept-Encoding': accepted };
-    const answer = await requestRaw(gateway, 'GET', path, headers);
-    expect([answer.status, answer.headers.get('content-encoding')]).toEqual([200, encoding]);
-    expect(answer.headers.get('vary')).toMatch(/(?:^|, )accept-encoding(?:,|$)/);
+it('a large file uses less than 250 MB of memory while a hundred slow clients load it', async () => {
+  const path = '/assets/graphiql/graphiql.js';
+  await (await gateway.rest(path)).arrayBuffer();
+  const before = process.memoryUsage.rss();
+  const { port } = new URL(gateway.url);
+  const readers = Array.from({ length: 100 }, () => {
+    const socket = connect(Number(port), '127.0.0.1').pause();
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    return socket;
   });
-
-  it.each([(tag: string) => `"x", ${tag}`, () => '*'])(
-    'is not sent if a list of ETags contains its own, or is *',
-    async (toList) => {
-      const tag = (await gateway.rest(path)).headers.get('etag') ?? '';
-      const headers = { 'If-None-Match': toList(tag) };
-      expect((await gateway.rest(path, { headers })).status).toBe(304);
-    },
-  );
-
-  it.each([
-    { Range: 'bytes=0-0' },
-    { Range: 'bytes=99999999-' },
-    { Range: 'bytes=a-b' },
-    { 'If-Match': '"x"' },
-    { 'If-Unmodified-Since': 'Thu, 01 Jan 1970 00:00:00 GMT' },
-  ])('is sent as a whole: %o', async (headers) => {
-    const [answer, whole] = [await gateway.rest(path, { headers }), await gateway.rest(path)];
-    expect(answer.status).toBe(200);
-    expect((await answer.text()).length).toBe((await whole.text()).length);
-  });
-});
-
-describe('a large file', () => {
-  it('uses less than 250 MB of memory while a hundred slow clients load it', async () => {
-    const path = '/assets/graphiql/graphiql.js';
-    await (await gateway.rest(path)).arrayBuffer();
-    const before = process.memoryUsage.rss();
-    const { port } = new URL(gateway.url);
-    const readers = Array.from({ length: 100 }, () => {
-      const socket = connect(Number(port), '127.0.0.1').pause();
-      socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
-      return socket;
-    });
-    await Promise.all(readers.map((socket) => once(socket, 'readable')));
-    expect(process.memoryUsage.rss() - before).toBeLessThan(250_000_000);
-    for (const socket of readers) socket.destroy();
-  });
+  await Promise.all(readers.map((socket) => once(socket, 'readable')));
+  expect(process.memoryUsage.rss() - before).toBeLessThan(250_000_000);
+  for (const socket of readers) socket.destroy();
 });
 
 /** Returns the visible text of a part of a page. */
@@ -222,24 +164,19 @@ const home = (environment: Record<string, string>): string =>
   String(renderHome({ store: petStore, config: readConfig(environment) }).content);
 
 describe('the start page', () => {
-  it('shows a query, the equivalent curl command, and their response', async () => {
+  it('shows a query, the equivalent curl command, a rejected mutation, and their responses', async () => {
     const html = await readText('/');
     const [query = ''] = codeOf(html, 'Query');
     const [command = ''] = codeOf(html, 'The same with curl');
-    const [response = ''] = codeOf(html, 'Response from the sample store');
+    const [mutation = ''] = codeOf(html, 'Mutation');
+    const [response = '', rejection = ''] = codeOf(html, 'Response from the sample store');
     expect(command).toMatch(/^curl http:\/\/localhost:\d+\/graphql /);
     const sent = JSON.parse(/-d '(.+)'$/.exec(command)?.[1] ?? '') as { query: string };
     for (const each of [query, sent.query]) {
       expect({ data: await gateway.data(each) }).toEqual(JSON.parse(response));
     }
-  });
-
-  it('shows a rejected mutation and its response', async () => {
-    const html = await readText('/');
-    const [mutation = ''] = codeOf(html, 'Mutation');
-    const [, response = ''] = codeOf(html, 'Response from the sample store');
-    expect({ data: await gateway.data(mutation) }).toEqual(JSON.parse(response));
-    expect(response).toContain('"code"');
+    expect({ data: await gateway.data(mutation) }).toEqual(JSON.parse(rejection));
+    expect(rejection).toContain('"code"');
   });
 
   it('shows no curl command if DOCUMENTS=trusted, because the gateway would reject its query', () => {
@@ -250,7 +187,6 @@ describe('the start page', () => {
 
   it.each<[Record<string, string>, string[]]>([
     [{}, ['/graphql?docs', '/schema.graphql', '/metrics']],
-    [{ GRAPHIQL: 'false' }, ['/schema.graphql', '/metrics']],
     [{ INTROSPECTION: 'false', GRAPHIQL: 'true' }, ['/metrics']],
     [{ ...AUTH_BY_SECRET, AUTH_READ: 'open' }, ['/graphql?docs', '/schema.graphql']],
   ])(
@@ -289,32 +225,10 @@ describe('the guide', () => {
     expect(links).toEqual(GUIDE);
   });
 
-  it('says at its start where to begin, and what each document is for', async () => {
-    const html = await readText('/guide');
-    expect(html).toContain('Begin with <a href="./guide/api">Queries and mutations</a>');
-    for (const path of GUIDE) {
-      expect(html).toMatch(new RegExp(`<h2><a href="\\.${path}">[^<]+</a></h2>\n<p>[^<]+\\.</p>`));
-    }
-  });
-
-  it.each(GUIDE)('names documents by their titles, not by their files: %s', async (path) => {
-    const html = (await readText(path)).replaceAll(
-      /<pre.*?<\/pre>|<code>.*?<\/code>|<[^>]+>/gs,
-      '',
-    );
-    expect(html.match(/[\w/-]+\.md\b/g)).toBe(null);
-  });
-
   it('has links to the paths that it names, if a browser can open them', async () => {
     const html = await readText('/guide/api');
     expect(html).toContain('<a href="../graphql?docs"><code>/graphql?docs</code></a>');
     expect(html).toContain('<a href="../schema.graphql"><code>/schema.graphql</code></a>');
-  });
-
-  it('has no empty section', async () => {
-    for (const path of GUIDE) {
-      expect(await readText(path)).not.toMatch(/<h2 id="[^"]+">[^<]*<\/h2>\s*(?:<h2|<\/article>)/);
-    }
   });
 
   it('has a link to GraphiQL for each curl command that subscribes without a cursor', async () => {
@@ -377,12 +291,6 @@ describe('the migration guide', () => {
     expect(html).toContain(encodeURIComponent(query));
   });
 
-  it('shows the deprecation and sunset dates', async () => {
-    expect(textOf(await readText('/docs/moving'))).toContain(
-      'Deprecated since 2026-11-01. It may stop working on 2027-12-31.',
-    );
-  });
-
   it('links to REST responses unless they require a token', async () => {
     const link = `href="..${getPet.migration.request}"`;
     expect(await readText('/docs/moving')).toContain(link);
@@ -393,24 +301,17 @@ describe('the migration guide', () => {
     expect(renderMigrationGuide({ store: petStore, config: open }).content).toContain(link);
   });
 
-  it('shows a REST request and a GraphQL query that return the same object', async () => {
-    const { request, query } = getPet.migration;
-    const old = await (await gateway.rest(request)).json();
-    const { pet } = await gateway.data(query);
-    expect(pet).toEqual({
-      ...old,
-      id: String(old.id),
-      categoryId: String(old.categoryId),
-      status: old.status.toUpperCase(),
-    });
-  });
-
-  it('shows a REST request and a GraphQL query that return the same list', async () => {
-    const { request, query } = listOrders.migration;
-    const old: { id: number; petId: number }[] = await (await gateway.rest(request)).json();
-    const { orders } = await gateway.data(query);
+  it('shows REST requests and GraphQL queries that return the same objects', async () => {
+    const old = await (await gateway.rest(getPet.migration.request)).json();
+    const ids = { id: String(old.id), categoryId: String(old.categoryId) };
+    const { pet } = await gateway.data(getPet.migration.query);
+    expect(pet).toEqual({ ...old, ...ids, status: old.status.toUpperCase() });
+    const list: { id: number; petId: number }[] = await (
+      await gateway.rest(listOrders.migration.request)
+    ).json();
+    const { orders } = await gateway.data(listOrders.migration.query);
     expect(orders.nodes).toEqual(
-      old.map((order) => ({ ...order, id: String(order.id), petId: String(order.petId) })),
+      list.map((order) => ({ ...order, id: String(order.id), petId: String(order.petId) })),
     );
   });
 });

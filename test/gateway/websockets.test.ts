@@ -67,12 +67,6 @@ describe('a graphql-transport-ws client', () => {
     await client.dispose();
   });
 
-  it('that is rejected for its Origin learns which headers and setting decide', async () => {
-    const own = { ...HANDSHAKE, Origin: 'https://other.example' };
-    const { body } = await requestRaw(gateway, 'GET', '/graphql', own);
-    expect(body).toMatch(/Origin.* Host.* CORS_ORIGINS/);
-  });
-
   it('starts with the next change even if its handshake has a Last-Event-ID', async () => {
     const opened = await openSocket(gateway, { 'Last-Event-ID': await lastCursor(gateway) });
     opened.send({ type: 'connection_init' });
@@ -164,9 +158,7 @@ describe('a WebSocket handshake', () => {
       { 'Sec-WebSocket-Protocol': `other, ${PROTOCOL}` },
     ],
     ['with a URL in absolute form', {}, 'http://localhost/graphql?token=1'],
-    ['that accepts a page', { Accept: 'text/html' }],
     ['from an allowed origin', { Origin: SITE }],
-    ['from the origin of the gateway', { Origin: 'http://localhost' }],
     [
       'from the origin of the gateway if Host has the default port',
       { Origin: 'https://localhost', Host: 'localhost:443' },
@@ -182,17 +174,15 @@ describe('a WebSocket handshake', () => {
     const opened = [await openInitialized(small), await openInitialized(small)];
     for (const each of opened) each.send({ type: 'subscribe', id: '1', payload });
     await expect.poll(() => countStreams(small), WAIT).toBe(2);
-    const answer = await requestRaw(small, 'GET', '/graphql', HANDSHAKE);
-    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
+    const { status, headers } = await requestRaw(small, 'GET', '/graphql', HANDSHAKE);
+    expect([status, headers.get('retry-after')]).toEqual([503, '1']);
     opened[0]?.send({ type: 'complete', id: '1' });
     await vi.waitFor(async () => (await openSocket(small)).socket.terminate(), WAIT);
     for (const { socket } of opened) socket.terminate();
   });
 
   it.each<[what: string, status: number, own: Record<string, string>, target?: string]>([
-    ['at another path', 404, {}, '/other'],
     ['at the path of another route', 404, {}, '/health'],
-    ['at the path of a page', 404, {}, '/docs'],
     ['from another origin', 403, { Origin: 'https://other.example' }],
     [
       'from another port of the gateway',
@@ -200,15 +190,14 @@ describe('a WebSocket handshake', () => {
       { Origin: 'https://localhost', Host: 'localhost:80' },
     ],
     ['for another host', 421, { Host: 'evil.example' }],
-    ['at an unknown path, accepting a page', 404, { Accept: 'text/html' }, '/other'],
   ])(
     'is rejected %s, and gets the usual error object',
     async (_what, status, own, target = '/graphql') => {
-      const answer = await requestRaw(gateway, 'GET', target, { ...HANDSHAKE, ...own });
+      const response = await requestRaw(gateway, 'GET', target, { ...HANDSHAKE, ...own });
       const message = expect.stringMatching(/^[A-Z].*\.$/);
-      expect(JSON.parse(answer.body)).toEqual({ code: expect.any(String), message, status });
-      expect(answer.status).toBe(status);
-      expect(Object.fromEntries(answer.headers)).toMatchObject({
+      expect(JSON.parse(response.body)).toEqual({ code: expect.any(String), message, status });
+      expect(response.status).toBe(status);
+      expect(Object.fromEntries(response.headers)).toMatchObject({
         'content-type': 'application/json; charset=utf-8',
         'x-content-type-options': 'nosniff',
         'x-request-id': expect.stringMatching(/./),
@@ -218,16 +207,12 @@ describe('a WebSocket handshake', () => {
   );
 });
 
-it.each(['graphql-ws', ' '])(
-  'a WebSocket that offers only the protocols "%s" is closed with code 4406',
-  async (protocols) => {
-    const socket = await connectTo(gateway);
-    const own = { 'Sec-WebSocket-Protocol': protocols };
-    socket.write(handshake('/graphql', own));
-    const received = Buffer.concat(await socket.toArray()).toString('latin1');
-    expect(received).toMatch(/^HTTP\/1\.1 (101 .*Subprotocol not acceptable|400 )/s);
-  },
-);
+it('a WebSocket that offers only other protocols is closed with code 4406', async () => {
+  const socket = await connectTo(gateway);
+  socket.write(handshake('/graphql', { 'Sec-WebSocket-Protocol': 'graphql-ws' }));
+  const received = Buffer.concat(await socket.toArray()).toString('latin1');
+  expect(received).toMatch(/^HTTP\/1\.1 101 .*Subprotocol not acceptable/s);
+});
 
 /** A message of at least this length. */
 const pingOf = (length: number): string =>
@@ -260,11 +245,7 @@ describe('a WebSocket beyond MAX_STREAMS', () => {
     }
     const strangers = [await openSocket(tiny), await openSocket(tiny)];
     expect(await strangers[0]?.closed).toMatchObject(FULL);
-    expect(callers.map(({ socket }) => socket.readyState === socket.OPEN)).toEqual([
-      true,
-      true,
-      true,
-    ]);
+    for (const { socket } of callers) expect(socket.readyState).toBe(socket.OPEN);
     for (const { socket } of [...callers, ...strangers]) socket.terminate();
   });
 
@@ -329,24 +310,11 @@ describe('an open WebSocket', () => {
     expect((await opened.closed).code).toBe(1009);
   });
 
-  it.each([
-    ['before connection_init', openSocket, 8000],
-    ['after it', openInitialized, 40_000],
-  ])(
-    'is closed with code 4400 if a ping is nested too deeply to be answered, %s',
-    async (_when, openIt, depth) => {
-      const opened = await openIt(gateway);
-      opened.send(`{"type":"ping","payload":{"a":${'['.repeat(depth)}${']'.repeat(depth)}}}`);
-      expect(await opened.closed).toEqual({ code: 4400, reason: 'The message is invalid.' });
-      expect(gateway.loggedErrors).toEqual([]);
-    },
-  );
-
-  it.each([undefined, { sent: 1 }])('answers a ping with its payload: %j', async (payload) => {
+  it('is closed with code 4400 if a ping is nested too deeply to be answered', async () => {
     const opened = await openSocket(gateway);
-    opened.send({ type: 'ping', payload });
-    expect(await opened.message()).toEqual({ type: 'pong', ...(payload && { payload }) });
-    opened.socket.terminate();
+    opened.send(`{"type":"ping","payload":{"a":${'['.repeat(8000)}${']'.repeat(8000)}}}`);
+    expect((await opened.closed).code).toBe(4400);
+    expect(gateway.loggedErrors).toEqual([]);
   });
 
   it('is closed if a message has more than a hundred fragments', async () => {
@@ -372,18 +340,12 @@ describe('an open WebSocket', () => {
     expect((await opened.closed).code).toBe(1006);
   });
 
-  it('stays open if a message has a document id instead of a query', async () => {
-    const opened = await openInitialized(gateway);
-    opened.send({ type: 'subscribe', id: '1', payload: { documentId: 'x' } });
-    const error = isError('PERSISTED_QUERY_NOT_SUPPORTED');
-    expect(await opened.message()).toMatchObject({ id: '1', ...error });
-    opened.socket.terminate();
-  });
-
-  it('runs no operation with a long id, because each result would repeat it', async () => {
+  it('runs no operation with a long id or without a document, and stays open', async () => {
     const opened = await openInitialized(gateway);
     opened.send({ type: 'subscribe', id: 'x'.repeat(256), payload: { query: QUERY } });
     expect(await opened.message()).toMatchObject(isError('BAD_REQUEST'));
+    opened.send({ type: 'subscribe', id: '1', payload: { documentId: 'x' } });
+    expect(await opened.message()).toMatchObject(isError('PERSISTED_QUERY_NOT_SUPPORTED'));
     opened.socket.terminate();
   });
 
@@ -396,14 +358,6 @@ describe('an open WebSocket', () => {
     const again = { type: 'subscribe', id: ID, payload: await subscriptionTo(gateway) };
     for (const message of [again, ...between, again]) opened.send(message);
     expect((await opened.closed).code).toBe(4409);
-  });
-
-  it('is closed if its frames violate the WebSocket protocol', async () => {
-    const socket = await connectTo(gateway);
-    await exchange(socket, handshake());
-    socket.write(Buffer.alloc(100, 255));
-    await once(socket, 'close');
-    expect(await gateway.data(QUERY)).toEqual({ __typename: 'Query' });
   });
 
   it('closes with code 1001 on shutdown, once its subscriptions have completed', async () => {
