@@ -555,7 +555,7 @@ const HTTP: Fault[] = [
   },
   {
     name: 'a long string in a message of MCP is spread',
-    file: 'src/gateway/transport/mcp/message.ts',
+    file: 'src/gateway/transport/mcp/protocol.ts',
     text: 'isObject(sent) ? Object.fromEntries(Object.entries(sent).filter(hasValue)) : {}',
     replacement: 'Object.fromEntries(Object.entries(Object(sent)).filter(hasValue))',
     test: ['test/gateway/mcp.test.ts', 'takes no more time'],
@@ -687,7 +687,7 @@ const AGENTS: Fault[] = [
   },
   {
     name: 'a failed order looks placed to a model',
-    file: 'src/gateway/transport/mcp/tool-result.ts',
+    file: 'src/gateway/transport/mcp/call-tool.ts',
     text: 'isError: true,',
     replacement: 'isError: false,',
     test: ['test/store/mcp.test.ts', 'that cannot be fulfilled'],
@@ -703,14 +703,14 @@ const AGENTS: Fault[] = [
   },
   {
     name: 'a misspelt condition of a tool matches everything',
-    file: 'src/gateway/transport/mcp/arguments.ts',
+    file: 'src/gateway/transport/mcp/call-tool.ts',
     text: '!Object.hasOwn(properties, name)',
     replacement: "!Object.hasOwn(properties, name) && name === ''",
     test: ['test/gateway/mcp.test.ts', 'a call of a tool'],
   },
   {
     name: 'a model that sends null for what it omits gets an error',
-    file: 'src/gateway/transport/mcp/arguments.ts',
+    file: 'src/gateway/transport/mcp/call-tool.ts',
     text: 'inner === null ? !takesNull(of)',
     replacement: 'inner === null ? false',
     test: ['test/gateway/mcp.test.ts', 'treats null for'],

@@ -16,7 +16,7 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true });
  * Parses JSON from a client; `name` begins the message of the error.
  * @throws GatewayError with BAD_REQUEST
  */
-export function parseJson(json: Buffer, name: string): unknown {
+function parseJson(json: Buffer, name: string): unknown {
   try {
     return JSON.parse(UTF8.decode(json));
   } catch {
