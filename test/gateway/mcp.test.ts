@@ -125,21 +125,16 @@ describe('a message to /mcp', () => {
     });
   });
 
-  it('is told which versions are supported if it names a later one', async () => {
-    const headers = { 'mcp-protocol-version': '2099-01-01' };
-    const response = await postMessage(gateway, LIST, headers);
+  it('is told which versions are supported if it declares a later one', async () => {
+    const version = '2099-01-01';
+    const declared = { ...DISCOVER, 'io.modelcontextprotocol/protocolVersion': version };
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: declared } };
+    const headers = { 'mcp-protocol-version': version, 'mcp-method': 'tools/list' };
+    const response = await postMessage(gateway, message, headers);
     expect(response.status).toBe(400);
-    const supported = expect.arrayContaining(['2026-07-28', '2025-11-25', '2025-06-18']);
     expect(await response.json()).toMatchObject({
-      error: { code: -32022, data: { requested: '2099-01-01', supported } },
-    });
-  });
-
-  it('gets an error that says so if it names its version twice', async () => {
-    const headers = { 'mcp-protocol-version': '2026-07-28, 2026-07-28' };
-    expect(await (await postMessage(gateway, LIST, headers)).json()).toMatchObject({
-      code: 'BAD_REQUEST',
-      message: 'The header MCP-Protocol-Version is sent more than once.',
+      id: 1,
+      error: { code: -32022, data: { requested: version, supported: ['2026-07-28'] } },
     });
   });
 

@@ -1,10 +1,9 @@
 import { collectFields, collectSubFields } from '@graphql-tools/utils';
-import type { JSONObject } from '@modelcontextprotocol/server';
+import type { JSONObject, JSONValue } from '@modelcontextprotocol/server';
 import {
   astFromValue,
   type FieldNode,
   getNullableType,
-  type GraphQLInputField,
   type GraphQLInputFieldExtensions,
   type GraphQLInputType,
   type GraphQLObjectType,
@@ -27,7 +26,7 @@ import { isError } from '../../operation/accept/usage.ts';
 import { type Operation, operationOf } from '../../operation/operation.ts';
 
 /** The JSON Schema (2020-12) of an object. */
-export interface ObjectSchema extends JSONObject {
+export interface ToolSchema extends JSONObject {
   readonly type: 'object';
   readonly properties: JSONObject;
   readonly required: string[];
@@ -45,16 +44,14 @@ const SCALARS: Readonly<Record<string, JSONObject>> = {
 };
 
 /** Returns a schema with a description in front of its own. */
-export function describe(schema: JSONObject, text: string | null | undefined): JSONObject {
+function describe(schema: JSONObject, text: string | null | undefined): JSONObject {
   const { description: own } = schema;
   if (!text) return schema;
   return { ...schema, description: typeof own === 'string' ? `${text} ${own}` : text };
 }
 
-/** Returns the keyword for a default value; nothing if there is none. */
-export function withDefault(value: ValueNode | null | undefined): JSONObject {
-  return value ? JSON.parse(JSON.stringify({ default: valueFromASTUntyped(value) })) : {};
-}
+// GraphQL's input objects have no prototype.
+const toJson = (value: unknown): JSONValue => JSON.parse(JSON.stringify(value));
 
 // Not a list of types: some model providers reject all tools of a server if one has it.
 const orNull = (schema: JSONObject): JSONObject =>
@@ -63,7 +60,7 @@ const orNull = (schema: JSONObject): JSONObject =>
 const BOUNDS = ['minimum', 'maximum', 'minLength', 'maxLength'];
 
 /** Returns a schema with the bounds of the values that an input field accepts. */
-export function withBounds(schema: JSONObject, { rule }: GraphQLInputFieldExtensions): JSONObject {
+function withBounds(schema: JSONObject, { rule }: GraphQLInputFieldExtensions): JSONObject {
   if (!rule) return schema;
   const full = z.toJSONSchema(rule, { io: 'input', unrepresentable: 'any' });
   // The schema of a value that can be null has two branches.
@@ -84,38 +81,40 @@ function toLeafSchema(type: GraphQLInputType | GraphQLOutputType): JSONObject {
   return { type: 'string', enum: values.map(({ name }) => name), description: meanings.join(' ') };
 }
 
-const toInputField = (
-  { type, description, defaultValue, extensions }: GraphQLInputField,
-  outer: readonly GraphQLInputType[],
-): JSONObject => ({
-  ...describe(
-    withBounds(toInputSchema(type, extensions.nullRemoves, outer), extensions),
-    description,
-  ),
-  ...withDefault(astFromValue(defaultValue, type)),
-});
+/** A variable or a field of an input object. */
+interface Input {
+  readonly type: GraphQLInputType;
+  readonly description?: string | null | undefined;
+  readonly defaultValue?: ValueNode | null | undefined;
+  readonly extensions?: GraphQLInputFieldExtensions | undefined;
+}
 
 /**
- * Returns the schema of an input type. Input objects are written out, because many clients can't follow references; an
+ * Returns the schema of an input. Input objects are written out, because many clients can't follow references; an
  * input object inside itself is only called an object. An optional value can be omitted, so its schema has null only if
  * null removes a stored value.
  */
 export function toInputSchema(
-  type: GraphQLInputType,
-  nullRemoves = false,
+  { type, description, defaultValue, extensions = {} }: Input,
   outer: readonly GraphQLInputType[] = [],
 ): JSONObject {
   const present = toPresentInput(getNullableType(type), outer);
-  return nullRemoves ? orNull(present) : present;
+  const schema = extensions.nullRemoves ? orNull(present) : withBounds(present, extensions);
+  const value = defaultValue && { default: toJson(valueFromASTUntyped(defaultValue)) };
+  return { ...describe(schema, description), ...value };
 }
 
 function toPresentInput(type: GraphQLInputType, outer: readonly GraphQLInputType[]): JSONObject {
-  if (isListType(type)) return { type: 'array', items: toInputSchema(type.ofType, false, outer) };
+  if (isListType(type)) {
+    return { type: 'array', items: toInputSchema({ type: type.ofType }, outer) };
+  }
   if (!isInputObjectType(type)) return toLeafSchema(type);
   if (outer.includes(type)) return { type: 'object' };
   const fields = Object.values(type.getFields());
-  const inner = [...outer, type];
-  const properties = fields.map((field) => [field.name, toInputField(field, inner)] as const);
+  const properties = fields.map(({ name, defaultValue, ...field }) => {
+    const input = { ...field, defaultValue: astFromValue(defaultValue, field.type) };
+    return [name, toInputSchema(input, [...outer, type])] as const;
+  });
   const required = fields.filter(isRequiredInputField).map(({ name }) => name);
   const schema = { type: 'object', properties: Object.fromEntries(properties), required };
   return describe({ ...schema, additionalProperties: false }, type.description);
@@ -126,7 +125,7 @@ export function toOutputSchema(
   schema: GraphQLSchema,
   operation: Operation,
   root: GraphQLObjectType,
-): ObjectSchema {
+): ToolSchema {
   // collectFields would ask for the values of variables in @skip and @include.
   const document = visit(operation.document, { Directive: () => null });
   const isWhole = document === operation.document;

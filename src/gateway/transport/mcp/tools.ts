@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import type { JSONObject, ToolAnnotations } from '@modelcontextprotocol/server';
+import type { ToolAnnotations } from '@modelcontextprotocol/server';
 import {
   type ASTNode,
   type DocumentNode,
@@ -22,6 +22,7 @@ import {
   visit,
   visitWithTypeInfo,
 } from 'graphql';
+import { z } from 'zod';
 
 import { ConfigError } from '../../config/config.ts';
 import { toError } from '../../contract/gateway-error.ts';
@@ -30,23 +31,20 @@ import { upperFirst } from '../../model/words.ts';
 import { usageOf } from '../../operation/accept/usage.ts';
 import { type Bounds, parseWithin, validateWithin } from '../../operation/accept/validation.ts';
 import { type Operation, operationOf } from '../../operation/operation.ts';
-import {
-  describe,
-  type ObjectSchema,
-  toInputSchema,
-  toOutputSchema,
-  withBounds,
-  withDefault,
-} from './json-schema.ts';
+import { toInputSchema, toOutputSchema, type ToolSchema } from './json-schema.ts';
 
 const KEY = 'idempotencyKey';
-const KEY_BOUNDS = { minLength: 1, maxLength: MAX_LABEL_LENGTH };
-const SIZE_BOUNDS = { minimum: 0, maximum: MAX_LIST_SIZE };
-const SIZE = 'The maximum number of items to return.';
-const LINES = `The entries: 1 to ${MAX_LINES}.`;
-const KEY_RULE =
-  'Choose a new UUID for each write that is wanted. If the call fails or its result is lost, call again with the same ' +
-  'key and the same other arguments: the write is not done twice.';
+const KEY_USE = {
+  description:
+    'Choose a new UUID for each write that is wanted. If the call fails or its result is lost, call again with the same ' +
+    'key and the same other arguments: the write is not done twice.',
+  extensions: { rule: z.string().min(1).max(MAX_LABEL_LENGTH) },
+};
+const SIZE_USE = {
+  description: 'The maximum number of items to return.',
+  extensions: { rule: z.int().min(0).max(MAX_LIST_SIZE) },
+};
+const LINES_USE = { description: `The entries: 1 to ${MAX_LINES}.` };
 
 // Model providers reject longer names.
 const NAME = /^.{1,64}$/;
@@ -65,8 +63,8 @@ export interface Tool {
     /** The name in words. */
     readonly title: string;
     readonly description: string;
-    readonly inputSchema: ObjectSchema;
-    readonly outputSchema: ObjectSchema;
+    readonly inputSchema: ToolSchema;
+    readonly outputSchema: ToolSchema;
     readonly annotations: ToolAnnotations;
   };
 }
@@ -74,29 +72,28 @@ export interface Tool {
 export type Tools = ReadonlyMap<string, Tool>;
 
 /** What the argument or input field to which a variable is passed says about it. */
-interface Use {
+interface VariableUse {
   readonly description?: string | null | undefined;
-  readonly bounds?: JSONObject;
-  readonly extensions?: GraphQLInputFieldExtensions;
+  readonly extensions?: GraphQLInputFieldExtensions | undefined;
   readonly isRequired?: boolean | undefined;
 }
 
 /** Describes the argument at which a visitor is, in words for models where the schema's are for programs. */
-function useOfArgument(name: string, typeInfo: TypeInfo): Use {
-  if (name === KEY) return { description: KEY_RULE, bounds: KEY_BOUNDS };
+function useOfArgument(name: string, typeInfo: TypeInfo): VariableUse {
+  if (name === KEY) return KEY_USE;
   const { description, extensions } = typeInfo.getArgument() ?? {};
   const { listSize } = typeInfo.getFieldDef()?.extensions.directives ?? {};
   const type = getNamedType(typeInfo.getInputType());
   if (listSize?.slicingArguments.includes(name)) {
-    if (type === GraphQLInt) return { description: SIZE, bounds: SIZE_BOUNDS };
-    if (isInputObjectType(type)) return { description: LINES };
+    if (type === GraphQLInt) return SIZE_USE;
+    if (isInputObjectType(type)) return LINES_USE;
   }
-  return { description, isRequired: extensions?.nullRemoves, ...(extensions && { extensions }) };
+  return { description, extensions, isRequired: extensions?.nullRemoves };
 }
 
 /** Returns what is said about each variable, by its name. */
-function usesOf(schema: GraphQLSchema, document: DocumentNode): ReadonlyMap<string, Use> {
-  const uses = new Map<string, Use>();
+function usesOf(schema: GraphQLSchema, document: DocumentNode): ReadonlyMap<string, VariableUse> {
+  const uses = new Map<string, VariableUse>();
   const typeInfo = new TypeInfo(schema);
   const visitor = visitWithTypeInfo(typeInfo, {
     Argument: ({ name, value }) => {
@@ -119,24 +116,24 @@ function usesOf(schema: GraphQLSchema, document: DocumentNode): ReadonlyMap<stri
 function toVariablesSchema(
   schema: GraphQLSchema,
   { document, node: { variableDefinitions = [] } }: Operation,
-) {
+): ToolSchema {
   const uses = usesOf(schema, document);
-  const properties = variableDefinitions.map(({ variable: { name }, ...definition }) => {
+  const properties = variableDefinitions.map((definition) => {
+    const name = definition.variable.name.value;
     const type = typeFromAST(schema, definition.type);
-    const { description, bounds, extensions = {} } = uses.get(name.value) ?? {};
-    const values = isInputType(type) ? toInputSchema(type, extensions.nullRemoves) : {};
-    const described = describe(
-      withBounds(values, extensions),
-      definition.description?.value ?? description,
-    );
-    const all = { ...described, ...bounds, ...withDefault(definition.defaultValue) };
-    return [name.value, all] as const;
+    const { description, extensions } = uses.get(name) ?? {};
+    const input = {
+      description: definition.description?.value ?? description,
+      defaultValue: definition.defaultValue,
+      extensions,
+    };
+    return [name, isInputType(type) ? toInputSchema({ type, ...input }) : {}] as const;
   });
   const required = variableDefinitions.filter(
     (definition) => isRequired(definition) || uses.get(definition.variable.name.value)?.isRequired,
   );
   return {
-    type: 'object' as const,
+    type: 'object',
     properties: Object.fromEntries(properties),
     required: required.map(({ variable }) => variable.name.value),
     additionalProperties: false,
@@ -150,11 +147,12 @@ const refuse = (rule: string, nodes?: ASTNode): never => {
   throw new GraphQLError(rule, { nodes: nodes ?? null });
 };
 
-/** Returns the field of a mutation. @throws GraphQLError if the mutation can't be repeated */
-function requireKey({
-  selectionSet: { selections },
-  variableDefinitions = [],
-}: OperationDefinitionNode): string {
+/** Returns the field that a tool calls to write; undefined if it reads. @throws GraphQLError if it can't be repeated */
+function mutationIn(
+  schema: GraphQLSchema,
+  { operation, selectionSet: { selections }, variableDefinitions = [] }: OperationDefinitionNode,
+) {
+  if (operation !== OperationTypeNode.MUTATION) return undefined;
   const [field] = selections;
   if (field?.kind !== Kind.FIELD || selections.length > 1) {
     return refuse('A tool that writes must have one field.', selections.at(-1));
@@ -165,34 +163,17 @@ function requireKey({
     .some(({ variable }) => key?.kind === Kind.VARIABLE && key.name.value === variable.name.value);
   if (!isPassed)
     refuse(`A tool that writes must pass a variable of type String! as ${KEY}.`, field);
-  return field.name.value;
-}
-
-/** Returns the scopes that an operation requires. @throws GraphQLError if it writes and can't be repeated */
-function scopesOf(schema: GraphQLSchema, operation: Operation): string[] {
-  const writes = operation.node.operation === OperationTypeNode.MUTATION;
-  const mutation = writes && schema.getMutationType()?.getFields()[requireKey(operation.node)];
-  const { scope = [] } = (mutation && mutation.extensions) || {};
-  return [scope, usageOf(schema, operation).reads ? 'read' : []].flat();
+  return schema.getMutationType()?.getFields()[field.name.value];
 }
 
 /** Returns what programs may ask their user about: a write that doesn't only add is called destructive. */
-function annotationsOf(
-  schema: GraphQLSchema,
-  { operation, selectionSet }: OperationDefinitionNode,
-) {
-  const [field] = selectionSet.selections;
-  const mutation =
-    field?.kind === Kind.FIELD && schema.getMutationType()?.getFields()[field.name.value];
-  const reads = operation === OperationTypeNode.QUERY;
-  return {
-    readOnlyHint: reads,
-    destructiveHint: !reads && !(mutation && mutation.extensions.onlyAdds),
-    // A read changes nothing, and a write that is repeated with its key is not done twice.
-    idempotentHint: true,
-    openWorldHint: false,
-  };
-}
+const annotationsOf = (mutation: ReturnType<typeof mutationIn>): ToolAnnotations => ({
+  readOnlyHint: !mutation,
+  destructiveHint: mutation !== undefined && !mutation.extensions.onlyAdds,
+  // A read changes nothing, and a write that is repeated with its key is not done twice.
+  idempotentHint: true,
+  openWorldHint: false,
+});
 
 /** Returns a name in words: `Find books` for `find_books` or `findBooks`. */
 function toTitle(name: string): string {
@@ -215,17 +196,21 @@ function toTool(source: Source, schema: GraphQLSchema, bounds: Bounds): Tool {
   if (!root || type === OperationTypeNode.SUBSCRIPTION)
     return refuse('A tool must not subscribe.', node);
   if (!name || !description || !NAME.test(name.value)) return refuse(NAMED, node);
+  const mutation = mutationIn(schema, node);
   return {
     text: source.body,
     parsed: document,
-    scopes: scopesOf(schema, operation),
+    scopes: [
+      mutation?.extensions.scope ?? [],
+      usageOf(schema, operation).reads ? 'read' : [],
+    ].flat(),
     definition: {
       name: name.value,
       title: toTitle(name.value),
       description: description.value,
       inputSchema: toVariablesSchema(schema, operation),
       outputSchema: toOutputSchema(schema, operation, root),
-      annotations: annotationsOf(schema, node),
+      annotations: annotationsOf(mutation),
     },
   };
 }
