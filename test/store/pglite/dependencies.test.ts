@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 
 import { expect, inject, it, vi } from 'vitest';
 
-import { createPglite } from '../../../src/gateway/database/pglite.ts';
+import { createPglite } from '../../../src/gateway/database/embedded/pglite.ts';
 
 it('PGlite sends the messages of every statement through its own execProtocolRaw', async () => {
   const loadDataDir = new Blob([await readFile(inject('emptyPglite'))]);
