@@ -625,7 +625,7 @@ const ADDRESSES: Fault[] = [
   {
     name: 'a client waits for a replica that does not respond',
     file: 'src/gateway/database/replica.ts',
-    text: 'isLost: () => outages.isLost(),',
+    text: 'isLost: () => watched.isLost(),',
     replacement: 'isLost: () => false,',
     test: ['test/store/postgres/replica.test.ts', 'has its reads served by the primary'],
   },

@@ -59,15 +59,15 @@ const toParameter = (value: unknown): unknown =>
 export const READ = { planning: 'once', writes: false } as const;
 
 export interface ServerOptions {
-  readonly graceMs?: number;
+  readonly graceMs?: number | undefined;
   /** Called when a connection is lost or can't be opened. */
-  readonly onLoss?: () => void;
+  readonly onLoss?: (() => void) | undefined;
   /** For an address that leads to a primary: called with the identity of the server behind each new connection. */
-  readonly onPrimary?: (identity: string) => void;
+  readonly onPrimary?: ((identity: string) => void) | undefined;
   /** Asks the server about its processes. Without it, a closed connection leaves the pool at once. */
-  readonly findRunning?: FindRunning;
+  readonly findRunning?: FindRunning | undefined;
   /** Called with each new connection; rejects if the server must not be used. */
-  readonly check?: (client: ClientBase) => Promise<void>;
+  readonly check?: ((client: ClientBase) => Promise<void>) | undefined;
 }
 
 /** A PostgreSQL server, or a load balancer in front of several servers, with a connection pool. Connects on demand. */
@@ -205,7 +205,7 @@ export class PostgresServer implements TransactionRunner {
   }
 
   /** Closes the connections to other servers than this one. */
-  leaveOthers(kept: string): void {
+  closeOthers(kept: string): void {
     this.#close(({ identity }) => identity !== undefined && identity !== kept);
     void this.#abandoned?.check();
   }
