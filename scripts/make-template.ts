@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import { PGlite } from '@electric-sql/pglite';
 
-import { TEMPLATE } from '../src/gateway/database/template.ts';
+import { TEMPLATE } from '../src/gateway/database/embedded/store-folder.ts';
 
 /** Lets every user read a folder, and only its owner change it. PGlite ignores the umask. */
 async function shareFolder(folder: string): Promise<void> {

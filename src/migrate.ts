@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 
 import { type Config, ConfigError } from './gateway/config/config.ts';
 import { copyStore } from './gateway/database/copy-store.ts';
+import { storeFolderOf } from './gateway/database/embedded/store-folder.ts';
 import { openDatabase } from './gateway/database/open-database.ts';
-import { storeFolderOf } from './gateway/database/template.ts';
 import { checkDatabase } from './gateway/schema/check-database.ts';
 import { run } from './gateway/server/run.ts';
 import { petStore } from './store/index.ts';

@@ -5,8 +5,8 @@ import { pathToFileURL } from 'node:url';
 
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { createPglite } from '../../src/gateway/database/pglite.ts';
-import { TEMPLATE } from '../../src/gateway/database/template.ts';
+import { createPglite } from '../../src/gateway/database/embedded/pglite.ts';
+import { TEMPLATE } from '../../src/gateway/database/embedded/store-folder.ts';
 import { useProgramStore } from '../support/databases.ts';
 import { holdLock, runSql } from '../support/postgres.ts';
 import { ask, spawnProgram, startProgram } from '../support/program.ts';

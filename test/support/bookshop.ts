@@ -4,7 +4,11 @@ import { join, resolve } from 'node:path';
 
 import { inject } from 'vitest';
 
-import { createPglite, migratePglite, openPglite } from '../../src/gateway/database/pglite.ts';
+import {
+  createPglite,
+  migratePglite,
+  openPglite,
+} from '../../src/gateway/database/embedded/pglite.ts';
 import { openPostgres } from '../../src/gateway/database/postgres.ts';
 import type { Store } from '../../src/gateway/index.ts';
 import type { OpenDatabase } from './gateway.ts';

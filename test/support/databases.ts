@@ -7,7 +7,11 @@ import { beforeAll, describe, inject } from 'vitest';
 
 import { type Config, readConfig } from '../../src/gateway/config/config.ts';
 import type { Database } from '../../src/gateway/database/database.ts';
-import { createPglite, migratePglite, openPglite } from '../../src/gateway/database/pglite.ts';
+import {
+  createPglite,
+  migratePglite,
+  openPglite,
+} from '../../src/gateway/database/embedded/pglite.ts';
 import { openPostgres } from '../../src/gateway/database/postgres.ts';
 import { OWN_SESSION } from '../../src/gateway/database/session-settings.ts';
 import { createLog, type Log } from '../../src/gateway/telemetry/log.ts';

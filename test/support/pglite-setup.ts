@@ -5,8 +5,8 @@ import { setFlagsFromString } from 'node:v8';
 
 import type { TestProject } from 'vitest/node';
 
-import { createPglite, migratePglite } from '../../src/gateway/database/pglite.ts';
-import { copyTemplate } from '../../src/gateway/database/template.ts';
+import { createPglite, migratePglite } from '../../src/gateway/database/embedded/pglite.ts';
+import { copyTemplate } from '../../src/gateway/database/embedded/store-folder.ts';
 import { createLog } from '../../src/gateway/telemetry/log.ts';
 import { MIGRATIONS } from '../../src/store/migrations.ts';
 

@@ -3,12 +3,12 @@ import { resolve } from 'node:path';
 import type { z } from 'zod';
 
 import { isLoopback } from './addresses.ts';
-import { Variables } from './variables.ts';
+import { type Environment, Variables } from './variables.ts';
 
 const HOUR_MS = 3_600_000;
 
 /** Returns undefined with AUTH=none, and for a configuration that is rejected because a setting is missing. */
-function toAuth(variables: Variables) {
+function toAuth(variables: Environment) {
   const { AUTH, AUTH_ISSUER: issuer, AUTH_AUDIENCE: audience } = variables;
   const key = variables.AUTH_JWKS_URL ?? variables.AUTH_SECRET;
   if (AUTH === 'none' || !key || !issuer || !audience) return undefined;
@@ -36,7 +36,7 @@ const REQUEST_LIMITS = {
   maxDocumentWaitMs: 2000,
 };
 
-const toLimits = (variables: Variables) =>
+const toLimits = (variables: Environment) =>
   Object.freeze({
     ...REQUEST_LIMITS,
     maxCost: variables.MAX_COST,
@@ -49,7 +49,7 @@ const toLimits = (variables: Variables) =>
 const findTrue = (conditions: Record<string, boolean>): string[] =>
   Object.entries(conditions).flatMap(([text, isTrue]) => (isTrue ? text : []));
 
-function toConfig(variables: Variables) {
+function toConfig(variables: Environment) {
   const auth = toAuth(variables);
   const production = variables.NODE_ENV === 'production';
   const isOpenByDefault = !production || !auth;
@@ -93,7 +93,7 @@ function toConfig(variables: Variables) {
 const OF_TOKENS = ['AUTH_JWKS_URL', 'AUTH_SECRET', 'AUTH_ISSUER', 'AUTH_AUDIENCE'] as const;
 
 /** Returns the rules that involve several variables: the message of each rule, and whether the rule is broken. */
-const rulesOf = (set: Variables): Record<string, boolean> => ({
+const rulesOf = (set: Environment): Record<string, boolean> => ({
   'DATABASE_REPLICA_URL requires DATABASE_URL': !!set.DATABASE_REPLICA_URL && !set.DATABASE_URL,
   // A pooler would reject the parameter, or pass the search path on to its other clients.
   'PGBOUNCER=true requires search_path to be set for the role, not with the parameter schema':

@@ -6,12 +6,9 @@ import { Client, type ClientBase, type ClientConfig, Pool, type PoolClient } fro
 
 import type { Config } from '../config/config.ts';
 import { NAME } from '../config/version.ts';
-import { codeOf } from '../contract/gateway-error.ts';
-import type { Log } from '../telemetry/log.ts';
 import { addWait, type RequestLog } from '../telemetry/request-log.ts';
 import type { AbandonedStatements } from './abandoned-statements.ts';
 import {
-  isNameLost,
   isPoolTimeout,
   isRefused,
   keepsConnection,
@@ -90,18 +87,6 @@ export class PooledConnection {
   get isFull(): boolean {
     return this.#prepared >= MAX_PREPARED || this.#length >= MAX_PREPARED_LENGTH;
   }
-}
-
-/** Returns a function that warns, once, if an error shows that sessions lose their prepared statements. */
-export function createPoolerWarning(server: string, log: Log): (error: unknown) => void {
-  let isWarned = false;
-  return (error) => {
-    if (isWarned || !isNameLost(error)) return;
-    isWarned = true;
-    log.warn(
-      `${server} loses prepared statements (SQLSTATE ${codeOf(error)}). If it is a pooler in transaction mode, set PGBOUNCER=true.`,
-    );
-  };
 }
 
 // Writes wait for each other's locks. Without a part of the pool for reads, reads would wait for the locks, too.

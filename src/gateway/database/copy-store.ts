@@ -8,7 +8,7 @@ import type { Session } from './session.ts';
 // How many rows one statement copies. A stored result of a write can be 200 kB long.
 const BATCH = 100;
 
-interface Table {
+interface CopiedTable {
   readonly name: string;
   /** The columns that are stored, separated by commas. */
   readonly columns: string;
@@ -20,8 +20,8 @@ interface Table {
  * Returns the tables to copy. Each database has its own migrations and its own change log, and its triggers fold the
  * texts, so these are left out.
  */
-const readTables = (session: Session): Promise<Table[]> =>
-  session.query<Table>(sql`
+const readTables = (session: Session): Promise<CopiedTable[]> =>
+  session.query<CopiedTable>(sql`
     select oid::regclass::text as name, (
       select string_agg(quote_ident(attname), ', ') from pg_attribute
       where attrelid = pg_class.oid and attnum > 0 and attgenerated = '' and not attisdropped
@@ -35,8 +35,8 @@ const readTables = (session: Session): Promise<Table[]> =>
     order by name`);
 
 /** Sorts tables so that each comes after its parents. @throws Error if the rows of a table refer to each other */
-function sortByParents(tables: readonly Table[]): Table[] {
-  const sorted = new Map<string, Table>();
+function sortByParents(tables: readonly CopiedTable[]): CopiedTable[] {
+  const sorted = new Map<string, CopiedTable>();
   while (sorted.size < tables.length) {
     const next = tables.find(
       ({ name, parents }) => !sorted.has(name) && parents.every((parent) => sorted.has(parent)),
@@ -48,7 +48,7 @@ function sortByParents(tables: readonly Table[]): Table[] {
 }
 
 /** Copies the rows of a table; returns how many. */
-async function copyRows(source: Session, target: Session, table: Table): Promise<number> {
+async function copyRows(source: Session, target: Session, table: CopiedTable): Promise<number> {
   const name = raw(table.name);
   const columns = raw(table.columns);
   let count = 0;

@@ -34,11 +34,22 @@ const POOL_TIMEOUT_MESSAGE = /^timeout exceeded when trying to connect/;
 // read-only.
 const STATEMENT_SQLSTATE = /^(2[23]...|40...|53[124]00|55P03|57014|P0...)$/;
 
-const Fatal = z.object({ severity: z.literal('FATAL') });
+/** What PostgreSQL says about an error, apart from its message, through both drivers. */
+const Report = z
+  .object({
+    severity: z.string(),
+    table: z.string(),
+    detail: z.string(),
+    constraint: z.string(),
+    routine: z.string(),
+  })
+  .partial();
+
+const reportOf = (error: unknown) => Report.safeParse(error).data ?? {};
 
 /** Whether an error is known to have closed its connection. */
 const isFatal = (error: Error): boolean =>
-  Fatal.safeParse(error).success || Fatal.safeParse(error.cause).success;
+  [error, error.cause].some((one) => reportOf(one).severity === 'FATAL');
 
 /** Whether a connection can be used after an error: its statement has ended, and no other statement has started. */
 export const keepsConnection = (error: unknown): boolean =>
@@ -48,12 +59,12 @@ export const keepsConnection = (error: unknown): boolean =>
 // After these errors, such as a lost connection, a shutdown or a failed disk, the statement may have been committed.
 // The severity alone is not enough: poolers can report any severity, and PostgreSQL translates severities.
 const UNCERTAIN_SQLSTATE = /^(08...|40003|57P..|58...|XX...)$/;
-const Reported = z.object({ severity: z.string(), code: z.string() });
 
 /** Whether a statement was definitely rolled back. */
 export const isRolledBack = (error: unknown): boolean =>
   error instanceof Error &&
-  Reported.safeParse(error).success &&
+  reportOf(error).severity !== undefined &&
+  codeOf(error) !== '' &&
   !isFatal(error) &&
   !UNCERTAIN_SQLSTATE.test(codeOf(error));
 
@@ -72,34 +83,25 @@ interface Violation {
   readonly values: string;
 }
 
-const KeyError = z.object({ table: z.string(), detail: z.string() });
-
 /**
  * Returns the values that violate a constraint, whatever the constraint's name. In `Key (a, b)=(1, 2) is not …`,
  * PostgreSQL translates only the words around the columns and the values.
  */
 export function violationOf(error: unknown): Violation | undefined {
   if (!/^2350[35]$/.test(codeOf(error))) return undefined;
-  const { table, detail = '' } = KeyError.safeParse(error).data ?? {};
+  const { table, detail = '' } = reportOf(error);
   const [, names, values] = /\(([\w, ]+)\)=\((.*)\)/s.exec(detail) ?? [];
   if (names === undefined || values === undefined) return undefined;
   const columns = names.split(', ').map((name) => `${table}.${name}`);
   return { isDuplicate: isDuplicate(error), columns, values };
 }
 
-const CheckError = z.object({ code: z.literal('23514'), constraint: z.string() });
-
 /** Returns the name of the CHECK constraint that a row violates. */
 export const violatedCheck = (error: unknown): string | undefined =>
-  CheckError.safeParse(error).data?.constraint;
+  codeOf(error) === '23514' ? reportOf(error).constraint : undefined;
 
 /** Whether a number is out of its column's range. */
 export const isOutOfRange = (error: unknown): boolean => codeOf(error) === '22003';
-
-const Replanned = z.object({
-  code: z.literal('0A000'),
-  routine: z.literal('RevalidateCachedQuery'),
-});
 
 /** Whether a session lacks a prepared statement of its connection, or has one that the connection does not know. */
 export const isNameLost = (error: unknown): boolean => /^(26000|42P05)$/.test(codeOf(error));
@@ -109,7 +111,8 @@ export const isNameLost = (error: unknown): boolean => /^(26000|42P05)$/.test(co
  * executed.
  */
 export const isPlanLost = (error: unknown): boolean =>
-  isNameLost(error) || Replanned.safeParse(error).success;
+  isNameLost(error) ||
+  (codeOf(error) === '0A000' && reportOf(error).routine === 'RevalidateCachedQuery');
 
 /** Whether PostgreSQL rolled back because of another transaction or a lost plan. The work can be retried. */
 export const isConflict = (error: unknown): boolean =>
@@ -197,8 +200,6 @@ export function toObstacle(error: unknown): string {
   return isDistrusted ? `${message}; set sslrootcert in the URL` : message || String(code);
 }
 
-const PrimaryKeyError = z.object({ constraint: z.string().endsWith('_pkey') });
-
 // Invalid pages of tables and indexes, and missing files. PostgreSQL reports the missing library of an extension, too.
 const isDamage = (error: unknown): boolean =>
   /^(58P01|XX00[12])$/.test(codeOf(error)) && !toError(error).message.includes('$libdir');
@@ -211,7 +212,7 @@ export function addAdvice(error: unknown): unknown {
     return new Error(advice, { cause: error });
   }
   const violation = violationOf(error);
-  if (!violation?.isDuplicate || !PrimaryKeyError.safeParse(error).success) return error;
+  if (!violation?.isDuplicate || !reportOf(error).constraint?.endsWith('_pkey')) return error;
   const [table, column] = violation.columns[0]?.split('.') ?? [];
   return new Error(
     `A new row got an id that is in use, perhaps because rows were imported with their ids. To continue after the ` +

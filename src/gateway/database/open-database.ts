@@ -12,5 +12,5 @@ export async function openDatabase(migrations: URL, config: Config, log: Log): P
   if (databaseUrl) {
     return (await import('./postgres.ts')).openPostgres(migrations, databaseUrl, config, log);
   }
-  return (await import('./embedded.ts')).openEmbedded(migrations, config, log);
+  return (await import('./embedded/open-embedded.ts')).openEmbedded(migrations, config, log);
 }

@@ -9,6 +9,7 @@ import {
 } from 'pg';
 
 import type { Config } from '../config/config.ts';
+import { codeOf } from '../contract/gateway-error.ts';
 import { TYPE_PARSERS } from '../kinds/kinds.ts';
 import type { Log } from '../telemetry/log.ts';
 import { watchStatement } from '../telemetry/request-log.ts';
@@ -16,7 +17,6 @@ import { type FindRunning, AbandonedStatements } from './abandoned-statements.ts
 import {
   ABORTED,
   ConnectionPool,
-  createPoolerWarning,
   limitSilence,
   PooledConnection,
   requirePrimary,
@@ -24,6 +24,7 @@ import {
 } from './connection-pool.ts';
 import {
   isConnectionLost,
+  isNameLost,
   isPlanLost,
   keepsConnection,
   NothingWritten,
@@ -59,15 +60,15 @@ const toParameter = (value: unknown): unknown =>
 export const READ = { planning: 'once', writes: false } as const;
 
 export interface ServerOptions {
-  readonly graceMs?: number;
+  readonly graceMs?: number | undefined;
   /** Called when a connection is lost or can't be opened. */
-  readonly onLoss?: () => void;
+  readonly onLoss?: (() => void) | undefined;
   /** For an address that leads to a primary: called with the identity of the server behind each new connection. */
-  readonly onPrimary?: (identity: string) => void;
+  readonly onPrimary?: ((identity: string) => void) | undefined;
   /** Asks the server about its processes. Without it, a closed connection leaves the pool at once. */
-  readonly findRunning?: FindRunning;
+  readonly findRunning?: FindRunning | undefined;
   /** Called with each new connection; rejects if the server must not be used. */
-  readonly check?: (client: ClientBase) => Promise<void>;
+  readonly check?: ((client: ClientBase) => Promise<void>) | undefined;
 }
 
 /** A PostgreSQL server, or a load balancer in front of several servers, with a connection pool. Connects on demand. */
@@ -77,29 +78,20 @@ export class PostgresServer implements TransactionRunner {
   readonly #config: Config;
   readonly #log: Log;
   readonly #silenceMs: number;
-  readonly #onLoss: () => void;
-  readonly #onPrimary: ServerOptions['onPrimary'];
-  readonly #check: ServerOptions['check'];
-  readonly #warnOfPooler: (error: unknown) => void;
+  readonly #options: ServerOptions;
   readonly #clientConfig: ClientConfig;
   readonly #abandoned: AbandonedStatements | undefined;
   readonly #pool: ConnectionPool;
   readonly #connections = new Map<ClientBase, PooledConnection>();
+  #isPoolerNoticed = false;
 
-  constructor(
-    url: string,
-    config: Config,
-    log: Log,
-    { graceMs = GRACE_MS, onLoss = ignore, onPrimary, findRunning, check }: ServerOptions = {},
-  ) {
+  constructor(url: string, config: Config, log: Log, options: ServerOptions = {}) {
+    const { graceMs = GRACE_MS, findRunning } = options;
     this.name = decodeURIComponent(new URL(url).host);
     this.#config = config;
     this.#log = log;
     this.#silenceMs = config.statementTimeoutMs + graceMs;
-    this.#onLoss = onLoss;
-    this.#onPrimary = onPrimary;
-    this.#check = check;
-    this.#warnOfPooler = createPoolerWarning(this.name, log);
+    this.#options = options;
     this.#clientConfig = toClientConfig(url, config);
     // Behind a pooler, the server processes are not known.
     const canAsk = findRunning && !config.pgbouncer;
@@ -110,10 +102,10 @@ export class PostgresServer implements TransactionRunner {
       isUsable: (client) => this.#isUsable(client),
       silenceMs: this.#silenceMs,
       // A read that a replica refuses runs on the primary.
-      waitsIfFull: onPrimary !== undefined,
+      waitsIfFull: options.onPrimary !== undefined,
       onLoss: (error) => {
         log.debug({ err: error }, 'A database connection was lost or could not be opened.');
-        onLoss();
+        options.onLoss?.();
       },
       abandoned: this.#abandoned,
     });
@@ -205,7 +197,7 @@ export class PostgresServer implements TransactionRunner {
   }
 
   /** Closes the connections to other servers than this one. */
-  leaveOthers(kept: string): void {
+  closeOthers(kept: string): void {
     this.#close(({ identity }) => identity !== undefined && identity !== kept);
     void this.#abandoned?.check();
   }
@@ -234,17 +226,27 @@ export class PostgresServer implements TransactionRunner {
       limitSilence(client, this.#silenceMs);
     }
     await client.query(sessionSql(this.#config));
-    await this.#check?.(client);
-    if (!this.#onPrimary) return;
+    const { check, onPrimary } = this.#options;
+    await check?.(client);
+    if (!onPrimary) return;
     connection.identity = await requirePrimary(client, this.name);
-    this.#onPrimary(connection.identity);
+    onPrimary(connection.identity);
   }
 
   /** Converts the error of a connection that was lost before PostgreSQL responded. */
   #toLossError(error: unknown, writes: boolean): unknown {
     if (!isConnectionLost(error)) return error;
-    this.#onLoss();
+    this.#options.onLoss?.();
     return writes ? new OutcomeUnknown(error) : new NothingWritten(error);
+  }
+
+  /** Warns, once, if an error shows that sessions lose their prepared statements. */
+  #noticePooler(error: unknown): void {
+    if (this.#isPoolerNoticed || !isNameLost(error)) return;
+    this.#isPoolerNoticed = true;
+    this.#log.warn(
+      `${this.name} loses prepared statements (SQLSTATE ${codeOf(error)}). If it is a pooler in transaction mode, set PGBOUNCER=true.`,
+    );
   }
 
   #send<Row>(
@@ -263,7 +265,7 @@ export class PostgresServer implements TransactionRunner {
       new Promise<Row[]>((resolve, reject) => {
         client.query<Row & object>(query, (error: Error | null, result) => {
           if (!error) return resolve(result.rows);
-          this.#warnOfPooler(error);
+          this.#noticePooler(error);
           if (!isPlanLost(error)) return reject(error);
           // A migration has probably changed a table, for all connections.
           for (const connection of this.#connections.values()) connection.forgetPlans();

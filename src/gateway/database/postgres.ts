@@ -1,11 +1,11 @@
-import { type Client, DatabaseError } from 'pg';
+import { DatabaseError } from 'pg';
 
 import { type Config, ConfigError } from '../config/config.ts';
 import { toServerUrl } from '../config/database-url.ts';
 import type { Log } from '../telemetry/log.ts';
 import { isUnavailable, toObstacle } from './database-errors.ts';
 import { createDatabase, type Database } from './database.ts';
-import type { Driver, PoolUse, Readiness, Replica } from './driver.ts';
+import type { Driver, PoolUse, Readiness } from './driver.ts';
 import {
   type History,
   migrate,
@@ -14,13 +14,12 @@ import {
   requireMigrated,
   type RunSql,
 } from './migrations.ts';
-import { createNotifications, type Notifications } from './notifications.ts';
-import { watchOutages } from './outage.ts';
-import { PostgresServer } from './postgres-server.ts';
-import { ask, createFindRunning, createProbe } from './probe.ts';
+import { createNotifications } from './notifications.ts';
+import type { PostgresServer } from './postgres-server.ts';
 import { openReplica } from './replica.ts';
 import { requireOwnProcess } from './require-own-process.ts';
 import { onlyRow } from './session.ts';
+import { WatchedServer } from './watched-server.ts';
 
 // PostgreSQL copies JSON while building it: a server process needs ten times the JSON's size, so up to 40 MB.
 const MAX_JSON_BYTES = 4 * 2 ** 20;
@@ -38,27 +37,14 @@ const STATE_SQL = `SELECT current_setting('transaction_read_only') = 'on' AS "is
 const WAITING_SQL = `SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND usename = current_user
   AND query_start < clock_timestamp() - interval '2 seconds' LIMIT 1`;
 
-/** What DATABASE_URL leads to: a server that accepts writes. After a failover, it may be another one. */
-interface Primary extends Pick<Driver, 'runner' | 'description' | 'ping' | 'disconnect'> {
-  readonly poolUse: () => PoolUse;
-  /** Opens a connection outside the pool. */
-  readonly connect: () => Promise<Client>;
-}
-
-function openPrimary(url: string, config: Config, log: Log): Primary {
-  const onPrimary = (identity: string): void => {
-    // A pooler may run each transaction on another connection.
-    if (config.pgbouncer) return;
-    // The older connections may lead to a former primary that does not know that it was demoted.
-    for (const one of [probe, server]) one.leaveOthers(identity);
-  };
-  const probe = createProbe(url, config, log, { onPrimary });
+/** Opens what DATABASE_URL leads to: a server that accepts writes. After a failover, it may be another one. */
+function openPrimary(url: string, config: Config, log: Log) {
   const readState = async (): Promise<Readiness> => {
-    const { isReadOnly, seesWaits } = onlyRow(await ask<State>(probe, server, STATE_SQL));
+    const { isReadOnly, seesWaits } = onlyRow(await primary.ask<State>(STATE_SQL));
     // By now, a proxy or DNS may lead to another server.
-    if (isReadOnly) probe.abort();
-    if (isReadOnly || server.hasAbandonedWrite) return { writes: false };
-    const waiting = seesWaits ? await ask(probe, server, WAITING_SQL) : [];
+    if (isReadOnly) primary.probe.abort();
+    if (isReadOnly || primary.pool.hasAbandonedWrite) return { writes: false };
+    const waiting = seesWaits ? await primary.ask(WAITING_SQL) : [];
     return { writes: waiting.length === 0 };
   };
   let reading: Promise<Readiness> | undefined;
@@ -67,29 +53,16 @@ function openPrimary(url: string, config: Config, log: Log): Primary {
     (reading ??= readState().finally(() => {
       reading = undefined;
     }));
-  const outages = watchOutages(`database server ${probe.name}`, ping, log);
-  const onLoss = (): void => void outages.check();
-  const server = new PostgresServer(url, config, log, {
-    onLoss,
-    onPrimary,
-    findRunning: createFindRunning(probe),
-  });
-  return {
-    runner: server,
-    description: `PostgreSQL at ${server.name}${new URL(url).pathname}`,
-    connect: () => server.connect(),
-    poolUse: () => server.poolUse(),
-    ping: () =>
-      ping().catch((error: unknown) => {
-        void outages.check();
-        throw error;
-      }),
-    disconnect: async () => {
-      outages.close();
-      probe.abort();
-      await Promise.all([probe.close(), server.close()]);
+  const primary = new WatchedServer(url, config, log, {
+    kind: 'database server',
+    ping,
+    onPrimary: (identity) => {
+      // The older connections may lead to a former primary that does not know that it was demoted. A pooler may run each
+      // transaction on another connection.
+      if (!config.pgbouncer) primary.closeOthers(identity);
     },
-  };
+  });
+  return { primary, ping };
 }
 
 const sumOf = (first: PoolUse, second: PoolUse): PoolUse => ({
@@ -97,21 +70,6 @@ const sumOf = (first: PoolUse, second: PoolUse): PoolUse => ({
   total: first.total + second.total,
   idle: first.idle + second.idle,
   waiting: first.waiting + second.waiting,
-});
-
-const withReplica = (primary: Primary, replica: Replica) => ({
-  ...primary,
-  replica,
-  poolUse: () => sumOf(primary.poolUse(), replica.poolUse()),
-  description: `${primary.description}, reads at ${replica.name}`,
-  ping: () =>
-    primary.ping().catch((error: unknown): Readiness => {
-      if (replica.isLost()) throw error;
-      return { writes: false };
-    }),
-  disconnect: async () => {
-    await Promise.all([primary.disconnect(), replica.close()]);
-  },
 });
 
 /**
@@ -156,10 +114,10 @@ function toConfigError(error: unknown): never {
  * @throws ConfigError
  */
 async function withConnection<Result>(
-  primary: Primary,
+  pool: PostgresServer,
   work: (runSql: RunSql) => Promise<Result>,
 ): Promise<Result> {
-  const client = await primary.connect().catch(toConfigError);
+  const client = await pool.connect().catch(toConfigError);
   try {
     return await work(async (text, values) => {
       // For several statements, pg returns an array.
@@ -178,13 +136,6 @@ async function withConnection<Result>(
   }
 }
 
-const notify = ({ runner, connect }: Primary, log: Log): Notifications =>
-  createNotifications(
-    connect,
-    (sql) => runner.run(sql, [], { planning: 'each', writes: true }),
-    log,
-  );
-
 /**
  * Opens the PostgreSQL database at `url`. Migrates it if configured, otherwise requires it to be migrated.
  * @throws ConfigError, MigrationError
@@ -197,10 +148,11 @@ export async function openPostgres(
 ): Promise<Database> {
   const serverUrl = toServerUrl(url);
   if (!config.pgbouncer) await requireOwnProcess(serverUrl, config).catch(toConfigError);
-  const primary = openPrimary(serverUrl, config, log);
+  const { primary, ping } = openPrimary(serverUrl, config, log);
+  const { pool } = primary;
   let applied: History;
   try {
-    applied = await withConnection(primary, async (runSql) => {
+    applied = await withConnection(pool, async (runSql) => {
       await checkSettings(runSql, log);
       await (config.migrate
         ? migrate(migrations, runSql, log)
@@ -208,17 +160,31 @@ export async function openPostgres(
       return readHistory(runSql);
     });
   } catch (error) {
-    await primary.disconnect();
+    await primary.close();
     throw error;
   }
   const { pgbouncer, poolSize, replicaUrl } = config;
+  const replica = replicaUrl ? openReplica(replicaUrl, config, log, applied) : undefined;
+  const notify = (sql: string) => pool.run(sql, [], { planning: 'each', writes: true });
   const driver: Driver = {
-    ...(replicaUrl ? withReplica(primary, openReplica(replicaUrl, config, log, applied)) : primary),
+    runner: pool,
+    replica,
+    description: `PostgreSQL at ${pool.name}${new URL(serverUrl).pathname}${replica ? `, reads at ${replica.name}` : ''}`,
+    poolUse: () => (replica ? sumOf(pool.poolUse(), replica.poolUse()) : pool.poolUse()),
+    ping: () =>
+      ping().catch((error: unknown): Readiness => {
+        void primary.check();
+        if (!replica || replica.isLost()) throw error;
+        return { writes: false };
+      }),
     // A pooler may run the next statement on another connection, so LISTEN does not work either.
     keepsPlans: !pgbouncer,
-    notifications: pgbouncer ? undefined : notify(primary, log),
+    notifications: pgbouncer ? undefined : createNotifications(() => pool.connect(), notify, log),
     maxJsonBytes: MAX_JSON_BYTES,
     maxHeavy: Math.ceil(poolSize / 2),
+    disconnect: async () => {
+      await Promise.all([primary.close(), replica?.close()]);
+    },
   };
   return createDatabase(driver, log);
 }

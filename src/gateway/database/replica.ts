@@ -6,9 +6,8 @@ import type { Log } from '../telemetry/log.ts';
 import { isConnectionLost, isRefused, toObstacle } from './database-errors.ts';
 import type { Replica } from './driver.ts';
 import { type History, requireHistory } from './migrations.ts';
-import { watchOutages } from './outage.ts';
-import { PostgresServer, READ } from './postgres-server.ts';
-import { createProbe } from './probe.ts';
+import { READ } from './postgres-server.ts';
+import { WatchedServer } from './watched-server.ts';
 
 // How often to check that the replica responds, so that reads do not wait for a frozen one until they time out.
 const CHECK_MS = 1000;
@@ -18,53 +17,47 @@ const CHECK_MS = 1000;
  * is closed.
  */
 export function openReplica(url: string, config: Config, log: Log, migrations: History): Replica {
-  const serverUrl = toServerUrl(url);
   // Each new connection is checked, because it may lead to another server.
-  const check = (client: ClientBase): Promise<void> =>
+  const checkProbe = (client: ClientBase): Promise<void> =>
     requireHistory(
       migrations,
       async (text) => (await client.query<Record<string, unknown>>(text)).rows,
     );
-  const probe = createProbe(serverUrl, config, log, { check });
   const logged = new Set<string>();
   // The probe's connection may lead to a server that passes the check.
-  const checkAndLog = (client: ClientBase): Promise<void> =>
-    check(client).catch((error: unknown) => {
+  const check = (client: ClientBase): Promise<void> =>
+    checkProbe(client).catch((error: unknown) => {
       const obstacle = toObstacle(error);
       if (!isConnectionLost(error) && !logged.has(obstacle)) {
         logged.add(obstacle);
-        log.warn(`A server at the replica's address ${server.name} is not used: ${obstacle}.`);
+        log.warn(`A server at the replica's address ${pool.name} is not used: ${obstacle}.`);
       }
       throw error;
     });
-  const server = new PostgresServer(serverUrl, config, log, {
-    check: checkAndLog,
-    onLoss: () => void outages.check(),
-  });
   const ping = async (): Promise<void> => {
     try {
-      await probe.run('SELECT', [], READ);
+      await watched.probe.run('SELECT', [], READ);
     } catch (error) {
       // A server that allows no more connections responds, on those that are open.
       if (isRefused(error)) return;
       // The reads that wait for it can run on the primary.
-      server.abort();
+      pool.abort();
       throw error;
     }
   };
-  const outages = watchOutages(`replica ${server.name}`, ping, log);
-  void outages.check();
-  const timer = setInterval(() => void outages.check(), CHECK_MS).unref();
+  const options = { kind: 'replica', ping, check, checkProbe };
+  const watched = new WatchedServer(toServerUrl(url), config, log, options);
+  const { pool } = watched;
+  void watched.check();
+  const timer = setInterval(() => void watched.check(), CHECK_MS).unref();
   return {
-    name: server.name,
-    run: (...args) => server.run(...args),
-    isLost: () => outages.isLost(),
-    poolUse: () => server.poolUse(),
+    name: pool.name,
+    run: (...args) => pool.run(...args),
+    isLost: () => watched.isLost(),
+    poolUse: () => pool.poolUse(),
     close: async () => {
       clearInterval(timer);
-      outages.close();
-      probe.abort();
-      await Promise.all([probe.close(), server.close()]);
+      await watched.close();
     },
   };
 }

@@ -8,7 +8,7 @@ import type { z } from 'zod';
 export type Part = string | { readonly sql: string };
 
 /** The limits that schema.prisma sets for the values of a column. */
-export interface Limits {
+export interface ColumnLimits {
   /** In characters; null if unlimited. */
   readonly maxLength: number | null;
   readonly isNullable: boolean;
@@ -52,7 +52,7 @@ export interface Kind<Value = unknown> {
   readonly graphql: string;
   /** The scalar to define, unless it is built into GraphQL. */
   readonly scalar?: GraphQLScalarType;
-  readonly rule: (limits: Limits) => z.ZodType<Value>;
+  readonly rule: (limits: ColumnLimits) => z.ZodType<Value>;
   /** All values of an enum, in their order. */
   readonly values?: readonly string[];
   readonly sqlType: string;

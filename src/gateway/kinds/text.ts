@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 
 import { characters, Text } from '../contract/parse.ts';
-import { type Kind, type Limits, nullsLast, type Sort } from './kind.ts';
+import { type ColumnLimits, type Kind, nullsLast, type Sort } from './kind.ts';
 
 /** Text with a maximum number of characters (code points). */
 const upTo = (maxLength: number): z.ZodType<string> =>
@@ -12,11 +12,11 @@ const upTo = (maxLength: number): z.ZodType<string> =>
   ).meta({ maxLength });
 
 /** Text that may be empty. */
-const toPart = ({ maxLength }: Limits): z.ZodType<string> =>
+const toPart = ({ maxLength }: ColumnLimits): z.ZodType<string> =>
   maxLength === null ? Text : upTo(maxLength);
 
 /** Text that is not blank. It is stored unchanged. */
-const toRequired = (limits: Limits): z.ZodType<string> =>
+const toRequired = (limits: ColumnLimits): z.ZodType<string> =>
   toPart(limits)
     .refine((text) => text.trim() !== '', {
       error: 'must not be blank.',

@@ -12,7 +12,7 @@ export type Mutate<Result> = (
   caller: string | undefined,
 ) => Promise<Result>;
 
-type Arguments<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;
+type ArgumentsOf<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;
 
 /** What a mutation writes, and what is stored for its idempotency key. */
 interface Write<Shape extends z.ZodRawShape, Result> {
@@ -24,7 +24,7 @@ interface Write<Shape extends z.ZodRawShape, Result> {
    * Returns the arguments that a retry must repeat; all of them by default. Earlier releases stored the digest of these
    * arguments, so the selection must not change.
    */
-  readonly digested?: (args: Arguments<Shape>) => unknown;
+  readonly digested?: (args: ArgumentsOf<Shape>) => unknown;
   /**
    * Returns the part of a result that is stored. It is also called for results that another release stored. For a row,
    * it is `normalize` of the row's table.
@@ -32,9 +32,9 @@ interface Write<Shape extends z.ZodRawShape, Result> {
   readonly stored: (result: Result) => Result;
   /** Whether `write` needs a transaction even without an idempotency key, because it runs several statements. */
   readonly inTransaction?: boolean;
-  readonly write: (session: Session, args: Arguments<Shape>) => Promise<Result>;
+  readonly write: (session: Session, args: ArgumentsOf<Shape>) => Promise<Result>;
   /** Converts a PostgreSQL error to an error for the caller, if it is about the arguments. */
-  readonly toError?: (error: unknown, args: Arguments<Shape>) => unknown;
+  readonly toError?: (error: unknown, args: ArgumentsOf<Shape>) => unknown;
 }
 
 // All writes lock rows in one order, so they never wait for each other in a circle:
@@ -69,7 +69,7 @@ export function defineWrite<const Shape extends z.ZodRawShape, Result>({
     const { idempotencyKey: key, ...rest } = parseArguments(rule, given);
     // `rest` contains the arguments of the shape.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    const args = rest as unknown as Arguments<Shape>;
+    const args = rest as unknown as ArgumentsOf<Shape>;
     const request = { key, caller, operation, input: digested(args), stored, inTransaction };
     try {
       return await writeOnce(db, request, (session) => write(session, args));

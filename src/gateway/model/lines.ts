@@ -115,13 +115,13 @@ function updateLines<Row>(table: StoredTable<Row>, lines: readonly UpdateLine<Ro
   const from = raw(table.name);
   const isLine = sql`target.${raw(table.id.column)} = "#lines".line_id`;
   const update = sql`
-    update ${from} as target set ${raw(changes)} from "#lines" where ${isLine} returning target.*`;
-  const unchanged = sql`select target.* from ${from} as target join "#lines" on ${isLine}`;
+    update ${from} as target set ${raw(changes)} from "#lines" where ${isLine}
+    returning target.*, "#lines".index as "#index"`;
+  const unchanged = sql`
+    select target.*, "#lines".index as "#index" from ${from} as target join "#lines" on ${isLine}`;
   return sql`
     with "#lines" as materialized (${rows}), changed as (${changes ? update : unchanged})
-    select ${table.as('changed').columns}
-    from "#lines" join changed on changed.${raw(table.id.column)} = "#lines".line_id
-    order by "#lines".index`;
+    select ${table.all} from changed order by "#index"`;
 }
 
 /**
@@ -210,7 +210,6 @@ export function createUpdateMany<Row extends object>(
     // `data` contains the fields of the rule.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     .transform(({ id, ...data }) => ({ id, data: data as unknown as Partial<Row> }));
-  const changed = table.as('changed');
   return defineWrite({
     operation: `update${table.type}s`,
     args: { input: linesOf(Line, 'id') },
@@ -222,12 +221,7 @@ export function createUpdateMany<Row extends object>(
       for (const [index, { id }] of input.entries()) {
         if (!locked.has(id)) throw new NotFound(id, index);
       }
-      const rows = await session.write<object>(updateLines(table, input));
-      return rows.map((row) => {
-        const found = changed.rowOf(row);
-        if (!found) throw new Error('A row was not changed.');
-        return found;
-      });
+      return session.write<Row>(updateLines(table, input));
     },
     toError: (error, { input }) =>
       toLineError(

@@ -79,7 +79,7 @@ export interface Field<Value = unknown> extends Column {
 export type RecordedRow = Readonly<Record<string, string | null>>;
 
 /** A table under an alias. */
-interface Aliased<Row> {
+interface AliasedTable<Row> {
   /** All columns, with names that are unique across aliases. */
   readonly columns: Sql;
   /** Returns the row in a result; undefined if a join found none. */
@@ -105,7 +105,7 @@ export interface StoredTable<Row> extends Table<Row> {
   /** All columns for SELECT and RETURNING, named like the fields. */
   readonly all: Sql;
   /** The table under an alias, for a SELECT that also selects columns of other tables. */
-  readonly as: (alias: string) => Aliased<Row>;
+  readonly as: (alias: string) => AliasedTable<Row>;
   /** Returns an INSERT that returns the new row. Undefined fields get their defaults. */
   readonly insert: (row: Partial<Row>) => Sql;
   /** Returns an UPDATE that returns the row. Undefined fields keep their values; at least one field must be defined. */
@@ -142,7 +142,7 @@ function fieldsOf({ columns }: Model, rowId: string, enums: Enums): Field[] {
   });
 }
 
-function toAliased<Row>(alias: string, fields: readonly Field[], id: string): Aliased<Row> {
+function toAliased<Row>(alias: string, fields: readonly Field[], id: string): AliasedTable<Row> {
   const keys = fields.map(({ name }) => [name, `${alias}.${name}`] as const);
   const columns = fields.map(
     ({ name, ownColumn }) => `${alias}.${ownColumn} as "${alias}.${name}"`,

@@ -1,6 +1,6 @@
 import type { PGlite } from '@electric-sql/pglite';
 
-import type { Log } from '../telemetry/log.ts';
+import type { Log } from '../../telemetry/log.ts';
 
 const INTERVAL_MS = 2000;
 const INTERVAL_AFTER_FAILURE_MS = 60_000;

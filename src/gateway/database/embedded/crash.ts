@@ -1,6 +1,6 @@
 import type { PGlite } from '@electric-sql/pglite';
 
-import type { Log } from '../telemetry/log.ts';
+import type { Log } from '../../telemetry/log.ts';
 
 /** Finds the reason for a crash of PostgreSQL in PGlite's standard error. */
 export function watchStderr() {

@@ -1,34 +1,17 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 
 import type { PGlite } from '@electric-sql/pglite';
 
-import { type Config, ConfigError } from '../config/config.ts';
-import { codeOf } from '../contract/gateway-error.ts';
-import type { Log } from '../telemetry/log.ts';
+import { type Config, ConfigError } from '../../config/config.ts';
+import { codeOf } from '../../contract/gateway-error.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { Database } from '../database.ts';
 import { watchStderr, exitOnCrash, type StderrWatch } from './crash.ts';
-import type { Database } from './database.ts';
-import { lockFolder } from './folder-lock.ts';
 import { startMaintenance } from './maintenance.ts';
 import { createPglite, migratePglite, openPglite } from './pglite.ts';
-import { copyTemplate, storeFolderOf } from './template.ts';
-
-/**
- * Creates a folder and its parents. With `recursive`, Node.js 20 tries forever below /proc, and Node.js 20 to 24 report a
- * read-only disk as ENOENT.
- */
-async function createFolder(folder: string): Promise<void> {
-  try {
-    await mkdir(folder);
-  } catch (error) {
-    const parent = dirname(folder);
-    if (codeOf(error) === 'EEXIST') return;
-    if (codeOf(error) !== 'ENOENT' || parent === folder) throw error;
-    await createFolder(parent);
-    await mkdir(folder);
-  }
-}
+import { createFolder, createStoreFolder, lockFolder, storeFolderOf } from './store-folder.ts';
 
 const RESTORE = 'If files are damaged or missing, restore the backup.';
 const COPY =
@@ -41,24 +24,6 @@ function toAdvice(reason: string, error: unknown): string {
   if (reason.includes('initialized by PostgreSQL version')) return ` ${COPY}`;
   const isOfSystem = codeOf(error) !== '' || OF_SYSTEM.test(reason);
   return isOfSystem ? '' : ` ${RESTORE}`;
-}
-
-/** Creates the folder of a new database. */
-async function createStoreFolder(store: string, log: Log): Promise<void> {
-  // PGlite ignores the umask: without this mode, every user of the machine could change its files.
-  const create = () => mkdir(store, { recursive: true, mode: 0o700 });
-  await create();
-  try {
-    copyTemplate(store);
-  } catch (error) {
-    // The template only saves time: in an empty folder, PGlite runs initdb.
-    log.warn(
-      { err: error },
-      'The template could not be copied, so creating the store takes longer.',
-    );
-    await rm(store, { recursive: true });
-    await create();
-  }
 }
 
 /**

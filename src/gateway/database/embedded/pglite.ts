@@ -1,15 +1,16 @@
+import { setImmediate as nextTick } from 'node:timers/promises';
+
 import { PGlite, type PGliteOptions } from '@electric-sql/pglite';
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 
-import { TYPE_PARSERS } from '../kinds/kinds.ts';
-import type { Log } from '../telemetry/log.ts';
-import { watchStatement } from '../telemetry/request-log.ts';
-import { createDatabase, type Database } from './database.ts';
-import type { Driver, Readiness } from './driver.ts';
-import { migrate, requireMigrated, type RunSql } from './migrations.ts';
-import { OWN_SESSION } from './session-settings.ts';
-import { onlyRow, type Runner, type RunOptions } from './session.ts';
-import { yieldBetweenStatements } from './yield-between-statements.ts';
+import { TYPE_PARSERS } from '../../kinds/kinds.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { watchStatement } from '../../telemetry/request-log.ts';
+import { createDatabase, type Database } from '../database.ts';
+import type { Driver, Readiness } from '../driver.ts';
+import { migrate, requireMigrated, type RunSql } from '../migrations.ts';
+import { OWN_SESSION } from '../session-settings.ts';
+import { onlyRow, type Runner, type RunOptions } from '../session.ts';
 
 // PGlite has a single session, so a second heavy statement would only delay light statements.
 const MAX_HEAVY = 1;
@@ -25,6 +26,29 @@ const START_PARAMS = [
   ...PGlite.defaultStartParams,
   ...SETTINGS.flatMap((setting) => ['-c', setting]),
 ];
+
+// How long a series of statements may block timers, signals and connections. A single long statement can take longer.
+const MAX_BLOCKED_MS = 20;
+
+/**
+ * Lets the event loop run between PGlite's statements. They run on this thread, and a waiting statement starts as soon
+ * as the previous one ends, so a series of statements would block the event loop. PGlite 0.5.16 runs each protocol
+ * message of a statement through execProtocolRaw.
+ */
+function yieldBetweenStatements(pglite: PGlite): void {
+  const runMessage = pglite.execProtocolRaw.bind(pglite);
+  // When this tick's first statement started.
+  let blockedSince: number | undefined;
+  pglite.execProtocolRaw = async (...message) => {
+    if (blockedSince === undefined) {
+      blockedSince = performance.now();
+      setImmediate(() => {
+        blockedSince = undefined;
+      });
+    } else if (performance.now() - blockedSince > MAX_BLOCKED_MS) await nextTick();
+    return runMessage(...message);
+  };
+}
 
 /** Opens the embedded PostgreSQL without migrating it. */
 export async function createPglite(options: PGliteOptions): Promise<PGlite> {
