@@ -214,8 +214,8 @@ const CHANGES: Fault[] = [
   {
     name: 'a subscription gets the results of a subscription with different variables',
     file: 'src/gateway/operation/steps/share-results.ts',
-    text: '${numberOf(root)} ${numberOf(call.operation)} ${variables}',
-    replacement: '${numberOf(root)} ${numberOf(call.operation)}',
+    text: '${numberOf(root)} ${call.operation.id} ${variables}',
+    replacement: '${numberOf(root)} ${call.operation.id}',
     test: ['test/gateway/share-results.test.ts', 'different variables'],
   },
 ];
@@ -247,8 +247,8 @@ const ACCESS: Fault[] = [
   },
   {
     name: "a caller that may only place orders can read other data through an order's result",
-    file: 'src/gateway/operation/accept.ts',
-    text: 'if (usageOf(schema, operation).reads)',
+    file: 'src/gateway/operation/perform.ts',
+    text: 'if (operation.usage.reads)',
     replacement: "if (operation.node.operation === 'query')",
     test: ['test/gateway/scopes.test.ts', 'requires the read scope to select'],
   },
@@ -338,17 +338,17 @@ const LIMITS: Fault[] = [
   },
   {
     name: 'a write is executed before its result is rejected as too large',
-    file: 'src/gateway/operation/steps/limit-cost.ts',
+    file: 'src/gateway/operation/steps/limits.ts',
     text: 'estimate.bytes > maxResponseBytes && operation.node.operation !== QUERY',
     replacement: 'estimate.bytes > maxResponseBytes && operation.node.operation === SUBSCRIPTION',
     test: ['test/store/response-size.test.ts', 'is estimated before a mutation is executed'],
   },
   {
     name: 'the result of a mutation is not measured',
-    file: 'src/gateway/operation/steps/limit-cost.ts',
-    text: 'if (measured) return isReported ?',
+    file: 'src/gateway/operation/steps/limits.ts',
+    text: 'if (measured) {',
     replacement:
-      'if (!measured && operation.node.operation !== QUERY) return result;\n      if (measured) return isReported ?',
+      'if (!measured && operation.node.operation !== QUERY) return result;\n      if (measured) {',
     test: ['test/store/response-size.test.ts', 'that exceeds the estimate of a mutation'],
   },
   {
@@ -451,8 +451,8 @@ const STATEMENT: Fault[] = [
   {
     name: "a query returns the fields that another caller's @include selected",
     file: 'src/gateway/operation/statement/compile.ts',
-    text: '[id, ...names.map((name) => String(variables[name]))].join()',
-    replacement: '[id, ...names].join()',
+    text: 'this.#names.map((name) => String(variables[name])).join()',
+    replacement: 'this.#names.join()',
     test: ['test/store/executor.test.ts', 'uses the variables'],
   },
   {
@@ -523,7 +523,7 @@ const ERRORS: Fault[] = [
   },
   {
     name: 'a timeout tells a caller that its write was not applied',
-    file: 'src/gateway/operation/steps/limit-time.ts',
+    file: 'src/gateway/operation/steps/limits.ts',
     text: "new GatewayError('OUTCOME_UNKNOWN'",
     replacement: "new GatewayError('SERVICE_UNAVAILABLE'",
     test: ['test/gateway/limits.test.ts', 'an operation that takes too long'],
@@ -610,16 +610,16 @@ const SOCKETS: Fault[] = [
 const ADDRESSES: Fault[] = [
   {
     name: 'a caller does not see its own write',
-    file: 'src/gateway/model/source-for.ts',
-    text: "headers['store-position'] === undefined ? older : source",
-    replacement: "headers['store-position'] === '' ? source : older",
+    file: 'src/gateway/operation/steps/choose-source.ts',
+    text: "headers['store-position'] === undefined ? olderSource : source",
+    replacement: "headers['store-position'] === '' ? source : olderSource",
     test: ['test/store/postgres/replica.test.ts', 'returns a Store-Position'],
   },
   {
     name: 'the change log of a replica misses changes',
-    file: 'src/gateway/operation/accept/usage.ts',
-    text: "usageOf(schema, operation).counted.has('Query.changes')",
-    replacement: "usageOf(schema, operation).counted.has('Query.change')",
+    file: 'src/gateway/operation/operation.ts',
+    text: "this.usage.counted.has('Query.changes')",
+    replacement: "this.usage.counted.has('Query.change')",
     test: ['test/store/postgres/replica.test.ts', 'serves neither the change log'],
   },
   {
@@ -634,8 +634,8 @@ const ADDRESSES: Fault[] = [
 const TREE: Fault[] = [
   {
     name: 'an invalid argument is ignored from the third time on',
-    file: 'src/gateway/operation/statement/unread.ts',
-    text: 'return operation.node.selectionSet.selections.some(isUnread);',
+    file: 'src/gateway/operation/statement/read-tree.ts',
+    text: 'return query.selectionSet.selections.some(isUnread);',
     replacement: 'return read.size < 0;',
     test: ['test/store/executor.test.ts', 'in a fragment on a type that does not occur'],
   },
@@ -664,7 +664,7 @@ const TREE: Fault[] = [
   {
     name: 'a burst of callers with one new document overloads the gateway',
     file: 'src/gateway/operation/documents.ts',
-    text: 'return accept(documents.find(text, caller));',
+    text: 'return accept(this.find(text, caller));',
     replacement: 'return accept();',
     test: ['test/gateway/document-queue.test.ts', 'is accepted as a known document'],
   },

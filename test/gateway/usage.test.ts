@@ -1,8 +1,8 @@
 import { buildSchema, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
-import { usageOf } from '../../src/gateway/operation/accept/usage.ts';
-import { operationOf, type Usage } from '../../src/gateway/operation/operation.ts';
+import type { Usage } from '../../src/gateway/operation/accept/usage.ts';
+import { ParsedDocument } from '../../src/gateway/operation/operation.ts';
 
 const schema = buildSchema(`
   type Query { pet(id: ID, old: Int @deprecated): Pet  pets(filter: Filter, status: Status): [Pet] }
@@ -15,9 +15,9 @@ const schema = buildSchema(`
 
 /** Returns the usage of a document's operation. */
 function usageIn(query: string): Usage {
-  const operation = operationOf(parse(query), undefined);
+  const operation = new ParsedDocument(schema, parse(query)).find();
   if (!operation) throw new Error('The document has no operation.');
-  return usageOf(schema, operation);
+  return operation.usage;
 }
 
 describe('the usage of a document', () => {

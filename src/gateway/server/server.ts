@@ -4,7 +4,6 @@ import type { Config } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
 import type { Context } from '../context.ts';
 import type { Database } from '../database/database.ts';
-import { createSourceFor } from '../model/source-for.ts';
 import { createExecutor } from '../operation/perform.ts';
 import { createStreams } from '../operation/streams.ts';
 import type { Store } from '../store.ts';
@@ -34,7 +33,7 @@ export async function createGateway(store: Store, db: Database, config: Config, 
   const source = { db, observeBatch: metrics.observeBatch };
   const context: Context = {
     source,
-    sourceFor: createSourceFor(source),
+    olderSource: db.queryOlder && { ...source, db: { ...db, query: db.queryOlder } },
     changes,
     authenticate: createAuthenticate(config.auth),
   };

@@ -27,9 +27,8 @@ import { ConfigError } from '../../config/config.ts';
 import { toError } from '../../contract/gateway-error.ts';
 import { MAX_LABEL_LENGTH, MAX_LINES, MAX_LIST_SIZE } from '../../contract/parse.ts';
 import { upperFirst } from '../../model/words.ts';
-import { usageOf } from '../../operation/accept/usage.ts';
 import { type Bounds, parseWithin, validateWithin } from '../../operation/accept/validation.ts';
-import { type Operation, operationOf } from '../../operation/operation.ts';
+import { type Operation, ParsedDocument } from '../../operation/operation.ts';
 import {
   describe,
   type ObjectSchema,
@@ -173,7 +172,7 @@ function scopesOf(schema: GraphQLSchema, operation: Operation): string[] {
   const writes = operation.node.operation === OperationTypeNode.MUTATION;
   const mutation = writes && schema.getMutationType()?.getFields()[requireKey(operation.node)];
   const { scope = [] } = (mutation && mutation.extensions) || {};
-  return [scope, usageOf(schema, operation).reads ? 'read' : []].flat();
+  return [scope, operation.usage.reads ? 'read' : []].flat();
 }
 
 /** Returns what programs may ask their user about: a write that doesn't only add is called destructive. */
@@ -208,7 +207,8 @@ function toTool(source: Source, schema: GraphQLSchema, bounds: Bounds): Tool {
   const document = parseWithin(bounds.limits, source);
   const [error] = validateWithin(bounds, schema, document);
   if (error) throw error;
-  const operation = operationOf(document, undefined) ?? refuse('A file must have one operation.');
+  const operation =
+    new ParsedDocument(schema, document).find() ?? refuse('A file must have one operation.');
   const { node } = operation;
   const { name, description, operation: type } = node;
   const root = schema.getRootType(type);

@@ -8,6 +8,7 @@ import { GatewayError } from '../../contract/gateway-error.ts';
 import { parse } from '../../contract/parse.ts';
 import { bindSource } from '../../model/loaders.ts';
 import type { EndpointOptions } from '../../operation/perform.ts';
+import { sourceFor } from '../../operation/steps/choose-source.ts';
 import type { RestOperation, RestResult, Store } from '../../store.ts';
 import { isUnchanged, JSON_CONTENT_TYPE } from '../http/request.ts';
 import { lifecycleHeaders, pathOf } from './rest-operation.ts';
@@ -80,9 +81,8 @@ export const createRest =
             isDeprecated,
           });
           if (Date.now() >= end) throw new GatewayError('GONE');
-          const source = context.sourceFor?.(request.headers) ?? context.source;
           const result = await operation.get(
-            bindSource(source, request),
+            bindSource(sourceFor(context, request.headers), request),
             validate(operation, request),
           );
           return send(result, operation, request, reply);
