@@ -4,14 +4,13 @@ import type { Authenticate, Caller } from './auth/caller.ts';
 import type { ChangeFeed } from './changes/feed.ts';
 import type { Recipient } from './database/recipient.ts';
 import type { DataSource } from './model/loaders.ts';
-import type { SourceFor } from './model/source-for.ts';
 import type { RequestLog } from './telemetry/request-log.ts';
 
 /** The parts of the gateway that routes can use. */
 export interface Context {
   readonly source: DataSource;
-  /** Chooses the source for each read; undefined if all reads use `source`. */
-  readonly sourceFor?: SourceFor | undefined;
+  /** A source that may find older rows, such as those of a replica; undefined if all reads use `source`. */
+  readonly olderSource?: DataSource | undefined;
   readonly changes: ChangeFeed;
   readonly authenticate: Authenticate;
 }

@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { Change } from '../../src/gateway/changes/change-log.ts';
 import { readConfig } from '../../src/gateway/config/config.ts';
-import { createDocuments, createInTurn } from '../../src/gateway/operation/documents.ts';
-import { operationOf } from '../../src/gateway/operation/operation.ts';
+import { Documents } from '../../src/gateway/operation/documents.ts';
+import { ParsedDocument } from '../../src/gateway/operation/operation.ts';
 import type { Call } from '../../src/gateway/operation/request.ts';
-import { limitTime } from '../../src/gateway/operation/steps/limit-time.ts';
+import { limitTime } from '../../src/gateway/operation/steps/limits.ts';
 import { petStore } from '../../src/store/index.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { hashOf } from '../support/manifest.ts';
@@ -146,27 +146,34 @@ describe('a new document', () => {
 const ask = async (params: object, headers: Record<string, string> = {}): Promise<number> =>
   (await post(gateway, params, { headers })).status;
 
+const parsedFrom = (text: string) => new ParsedDocument(schema, parse(text));
 const ofAnn = { subject: 'ann', scopes: new Set<string>() };
 
 describe('a new document that many callers send', () => {
   it('is accepted as a known document by all callers but the first, however long they wait', async () => {
-    const documents = createDocuments(readConfig({ RESPONSE_TIMEOUT_MS: '1000' }));
-    const inTurn = createInTurn(documents);
+    const documents = new Documents(readConfig({ RESPONSE_TIMEOUT_MS: '1000' }), schema);
     const text = '{ sentByMany: __typename }';
-    const parsed = parse(text);
+    const parsed = parsedFrom(text);
     const req = {} as Call['req'];
     const recipient = { destroyed: false };
     const send = (subject: string) => {
       const caller = { subject, scopes: new Set<string>() };
       const requestLog = { id: subject };
       const request = { caller, req, requestLog, recipient, arrivedAt: performance.now() };
-      return inTurn(text, request, (known) => {
+      return documents.inTurn(text, request, (known) => {
         documents.add(text, parsed, caller);
         return known;
       });
     };
     // Its queue is busy until the next tick, so all of them wait.
-    void documents.queueOf(text, ofAnn)('ann', () => {});
+    const busy = {
+      caller: ofAnn,
+      req,
+      requestLog: { id: 'ann' },
+      recipient,
+      arrivedAt: performance.now(),
+    };
+    void documents.inTurn('{ other: __typename }', busy, () => {});
     const subjects = Array.from({ length: 20 }, (_, n) => `caller ${n}`);
     const [first, ...others] = await Promise.all(subjects.map(send));
     expect(first).toBeUndefined();
@@ -185,19 +192,12 @@ describe('a cached document', () => {
   });
 
   it('is not evicted by documents from callers without a token if its own caller has a token', () => {
-    const { add, find } = createDocuments(readConfig({ RESPONSE_TIMEOUT_MS: '1000' }));
-    add(short, parse(short), ofAnn);
-    for (const text of many) add(text, parse(text), { ...ofAnn, subject: undefined });
-    expect(find(short, ofAnn)).toBeDefined();
-    expect(find(short, { ...ofAnn, subject: undefined })).toBeUndefined();
-  });
-
-  it('is not evicted by long documents unless it is long itself', () => {
-    const { add, find } = createDocuments(readConfig({ RESPONSE_TIMEOUT_MS: '1000' }));
-    const texts = [short, long, ...many.map((text) => text.padEnd(1100))];
-    for (const text of texts) add(text, parse(text), ofAnn);
-    expect(find(short, ofAnn)).toBeDefined();
-    expect(find(long, ofAnn)).toBeUndefined();
+    const documents = new Documents(readConfig({ RESPONSE_TIMEOUT_MS: '1000' }), schema);
+    documents.add(short, parsedFrom(short), ofAnn);
+    for (const text of many)
+      documents.add(text, parsedFrom(text), { ...ofAnn, subject: undefined });
+    expect(documents.find(short, ofAnn)).toBeDefined();
+    expect(documents.find(short, { ...ofAnn, subject: undefined })).toBeUndefined();
   });
 
   it('cannot be executed by its hash with a token if it has only been sent without a token', async () => {
@@ -213,7 +213,7 @@ describe('a cached document', () => {
 
 describe('the time limit of an operation', () => {
   const document = parse('{ __typename }');
-  const operation = operationOf(document, undefined) as Call['operation'];
+  const operation = new ParsedDocument(schema, document).find() as Call['operation'];
   const MINUTE_MS = 60_000;
   // The request arrived a minute ago; `limitTime` reads nothing else.
   const contextValue = { operation, arrivedAt: performance.now() - MINUTE_MS } as Call;

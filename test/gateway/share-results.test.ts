@@ -2,10 +2,11 @@ import { parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
 import type { Change } from '../../src/gateway/changes/change-log.ts';
-import { type Operation, operationOf } from '../../src/gateway/operation/operation.ts';
+import { type Operation, ParsedDocument } from '../../src/gateway/operation/operation.ts';
 import type { Call } from '../../src/gateway/operation/request.ts';
 import { shareResults } from '../../src/gateway/operation/steps/share-results.ts';
 import type { Stream } from '../../src/gateway/operation/streams.ts';
+import { petStore } from '../../src/store/index.ts';
 
 /** More than the number of results that are cached. */
 const OPERATIONS = 60;
@@ -13,10 +14,8 @@ const OPERATIONS = 60;
 const estimate = { cost: 2000, bytes: 0, statements: 1 };
 
 const operations = Array.from({ length: OPERATIONS }, (_, index): Operation => {
-  const operation = operationOf(
-    parse(`subscription { a${index}: petChanged { kind } }`),
-    undefined,
-  );
+  const document = parse(`subscription { a${index}: petChanged { kind } }`);
+  const operation = new ParsedDocument(petStore.schema, document).find();
   if (!operation) throw new Error('There is no operation.');
   return operation;
 });

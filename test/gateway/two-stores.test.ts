@@ -8,9 +8,7 @@ import {
   filterBy,
   listOf,
 } from '../../src/gateway/index.ts';
-import { estimate } from '../../src/gateway/operation/accept/cost.ts';
-import { usageOf } from '../../src/gateway/operation/accept/usage.ts';
-import { type Operation, operationOf } from '../../src/gateway/operation/operation.ts';
+import { type Operation, ParsedDocument } from '../../src/gateway/operation/operation.ts';
 import { requireListSizes } from '../../src/gateway/schema/check-store.ts';
 import { printSchema } from '../../src/gateway/schema/print.ts';
 import { limitTexts } from '../../src/gateway/schema/text-sizes.ts';
@@ -36,22 +34,19 @@ it('a store with an unindexed filter or sort order does not start', () => {
 
 /** Returns the operation of a document. */
 function operationIn(text: string): Operation {
-  const operation = operationOf(parse(text), undefined);
+  const operation = new ParsedDocument(bookshop.schema, parse(text)).find();
   if (!operation) throw new Error('The document has no operation.');
   return operation;
 }
 
 /** Whether a mutation that selects these fields of a book needs the scope `read`. */
 const readsAfter = (fields: string): boolean =>
-  usageOf(
-    bookshop.schema,
-    operationIn(`mutation { sellBook(id: "1") { ... on Book { ${fields} } } }`),
-  ).reads;
+  operationIn(`mutation { sellBook(id: "1") { ... on Book { ${fields} } } }`).usage.reads;
 
 describe('a string field of a second store', () => {
   it('has the cost and the maximum size that its column implies', () => {
     const operation = operationIn('{ books(first: 1) { nodes { summary } } }');
-    const { bytes } = estimate(bookshop.schema, operation, {});
+    const { bytes } = operation.estimate({});
     const longest = { books: { nodes: [{ summary: '\u0001'.repeat(2000) }] } };
     expect(bytes).toBeGreaterThan(JSON.stringify(longest).length);
     expect(printSchema(bookshop.schema)).toContain('summary: String @cost(weight: "8")');

@@ -1,8 +1,8 @@
 import { buildSchema, isObjectType, parse } from 'graphql';
 import { expect, it } from 'vitest';
 
-import { usageOf } from '../../src/gateway/operation/accept/usage.ts';
-import { operationOf, type Usage } from '../../src/gateway/operation/operation.ts';
+import type { Usage } from '../../src/gateway/operation/accept/usage.ts';
+import { ParsedDocument } from '../../src/gateway/operation/operation.ts';
 import { petStore } from '../../src/store/index.ts';
 import { startGateway } from '../support/gateway.ts';
 import { makeCategory } from '../support/make.ts';
@@ -18,9 +18,9 @@ const schema = buildSchema(`
 
 /** Returns the usage of a document's operation. */
 function usageIn(query: string): Usage {
-  const operation = operationOf(parse(query), undefined);
+  const operation = new ParsedDocument(schema, parse(query)).find();
   if (!operation) throw new Error('The document has no operation.');
-  return usageOf(schema, operation);
+  return operation.usage;
 }
 
 it.each([

@@ -15,14 +15,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { createAuthenticate } from '../../src/gateway/auth/caller.ts';
 import { readConfig } from '../../src/gateway/config/config.ts';
-import { estimate } from '../../src/gateway/operation/accept/cost.ts';
+import { coerceVariables, takeDeclared } from '../../src/gateway/operation/accept/input.ts';
 import { withValuePath } from '../../src/gateway/operation/accept/value-errors.ts';
-import { takeDeclared } from '../../src/gateway/operation/accept/variables.ts';
 import { toClientResult } from '../../src/gateway/operation/client-errors.ts';
-import { operationOf } from '../../src/gateway/operation/operation.ts';
+import { ParsedDocument } from '../../src/gateway/operation/operation.ts';
 import type { Call } from '../../src/gateway/operation/request.ts';
 import { executeByGraphqlJs } from '../../src/gateway/operation/steps/graphql-js.ts';
-import { reportDeprecations } from '../../src/gateway/operation/steps/report-usage.ts';
+import { limitResult } from '../../src/gateway/operation/steps/limits.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
 import { createMetrics } from '../../src/gateway/telemetry/metrics.ts';
 import type { RequestLog } from '../../src/gateway/telemetry/request-log.ts';
@@ -68,6 +67,7 @@ const toAsk =
   };
 
 const CONFIG = readConfig({});
+const LIMITS = { ...CONFIG.limits, ...UNLIMITED };
 
 /** Adds paths to errors about values, as the gateway does. */
 const usePaths: Plugin = {
@@ -82,12 +82,11 @@ const usePaths: Plugin = {
 /** Gives the context of an operation what the gateway's plugins read. */
 const useCall: Plugin<Call> = {
   onExecute({ args: { schema: of, document, operationName, variableValues }, extendContext }) {
-    const operation = operationOf(document, operationName);
+    const operation = new ParsedDocument(of, document).find(operationName);
     if (!operation) throw new Error('The document has no such operation.');
-    const limits = { ...CONFIG.limits, ...UNLIMITED };
-    const variables = takeDeclared(operation, variableValues ?? {}, limits);
-    const call = { schema: of, operation, variables, estimate: estimate(of, operation, variables) };
-    extendContext({ ...call, coerced: undefined });
+    const variables = takeDeclared(operation.node, variableValues ?? {}, LIMITS);
+    const coerced = coerceVariables(operation, variables);
+    extendContext({ operation, variables, coerced, estimate: operation.estimate(variables) });
   },
 };
 
@@ -104,7 +103,7 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
       req: { headers: {} },
       params: {},
     }),
-    plugins: [usePaths, useCall, executeByGraphqlJs(CONFIG), reportDeprecations],
+    plugins: [usePaths, useCall, executeByGraphqlJs(CONFIG), limitResult(LIMITS)],
     logging: false,
     maskedErrors: false,
   });

@@ -3,10 +3,9 @@ import { type GraphQLObjectType, OperationTypeNode, parse } from 'graphql';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { estimate } from '../../src/gateway/operation/accept/cost.ts';
 import type { Estimate } from '../../src/gateway/operation/accept/field-cost.ts';
 import { isLargerThan } from '../../src/gateway/operation/json-text.ts';
-import { operationOf } from '../../src/gateway/operation/operation.ts';
+import { ParsedDocument } from '../../src/gateway/operation/operation.ts';
 import { petStore } from '../../src/store/index.ts';
 import { countFields } from '../support/cost.ts';
 import { type Gateway, type GraphqlAnswer, openThatOf, startGateway } from '../support/gateway.ts';
@@ -26,9 +25,9 @@ let gateway: Gateway;
 /** Returns the estimate for an operation, which includes the size of its largest possible response. */
 function estimateOf({ query, variables, operationName }: Operation): Estimate {
   const document = parse(query);
-  const operation = operationOf(document, operationName);
+  const operation = new ParsedDocument(schema, document).find(operationName);
   if (!operation) throw new Error('There is no operation.');
-  return estimate(schema, operation, variables);
+  return operation.estimate(variables);
 }
 
 const TOO_LARGE = [{ extensions: { code: 'RESPONSE_TOO_LARGE', status: 400 } }];

@@ -1,4 +1,4 @@
-import type { DocumentNode } from 'graphql';
+import { type GraphQLSchema, Kind } from 'graphql';
 import { LRUCache } from 'lru-cache';
 
 import { type Caller, callerKeyOf } from '../auth/caller.ts';
@@ -8,14 +8,17 @@ import { createFairQueue } from '../database/fair-queue.ts';
 import { RecipientGone } from '../database/recipient.ts';
 import { addWait } from '../telemetry/request-log.ts';
 import { hashOf, type Manifest, withoutPrefix } from './manifest.ts';
-import type { DocumentParams, RequestContext } from './request.ts';
+import { ParsedDocument } from './operation.ts';
+import type { Call, DocumentParams } from './request.ts';
 
-// Nearly all documents of real clients are shorter than this. Such documents neither wait for longer documents nor are
-// evicted by them, even if all callers share a proxy's address.
+// Nearly all documents of real clients are shorter than this. Such documents do not wait for longer ones, even if all
+// callers share a proxy's address.
 const MAX_SHORT_LENGTH = 1000;
 
 // A parsed document, including its locations and tokens, takes 250 to 490 bytes per token.
 const BYTES_PER_TOKEN = 500;
+// The estimates and statements that an operation keeps (operation.ts, statement/compile.ts) take up to this many bytes.
+const OPERATION_BYTES = 25_000;
 const MAX_CACHED = 1000;
 const MAX_CACHED_BYTES = 50_000_000;
 
@@ -25,162 +28,157 @@ const MAX_WAITING = 500;
 const MAX_HASHED = 10_000;
 const MAX_HASHED_LENGTH = 10_000_000;
 
-function bytesOf({ loc }: DocumentNode, text: string): number {
+function bytesOf({ node: { definitions, loc } }: ParsedDocument, text: string): number {
   let tokens = 0;
   for (let token = loc?.startToken; token; token = token.next ?? undefined) tokens += 1;
-  return tokens * BYTES_PER_TOKEN + text.length;
+  const operations = definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION).length;
+  return tokens * BYTES_PER_TOKEN + text.length + operations * OPERATION_BYTES;
 }
 
+/** The documents of callers with a token, or of those without. */
 function createSection(maxWaitMs: number) {
+  const queue = { concurrency: 1, maxWaiting: MAX_WAITING, maxWaitMs };
   return {
-    cache: new LRUCache<string, DocumentNode>({
+    documents: new LRUCache<string, ParsedDocument>({
       max: MAX_CACHED,
       maxSize: MAX_CACHED_BYTES,
       sizeCalculation: bytesOf,
     }),
-    enqueue: createFairQueue({
-      concurrency: 1,
-      maxWaiting: MAX_WAITING,
-      maxWaitMs,
+    textOf: new LRUCache<string, string>({
+      max: MAX_HASHED,
+      maxSize: MAX_HASHED_LENGTH,
+      sizeCalculation: ({ length }) => length,
     }),
+    short: createFairQueue(queue),
+    long: createFairQueue(queue),
   };
 }
 
-const createSections = (maxWaitMs: number) => ({
-  short: createSection(maxWaitMs),
-  long: createSection(maxWaitMs),
-  textOf: new LRUCache<string, string>({
-    max: MAX_HASHED,
-    maxSize: MAX_HASHED_LENGTH,
-    sizeCalculation: ({ length }) => length,
-  }),
-});
-
 /**
- * Creates the document caches and queues. Callers without a token have separate caches and queues, so callers with a
- * token neither wait for them nor lose cached documents to them.
+ * The documents of accepted requests by their text, and the trusted documents, which are never evicted. Callers without a
+ * token have a section of their own, so callers with a token neither wait for them nor lose cached documents to them.
  */
-export function createDocuments(
-  {
-    documents: mode,
-    responseTimeoutMs,
-    limits,
-  }: Pick<Config, 'documents' | 'responseTimeoutMs' | 'limits'>,
-  manifest?: Manifest,
-) {
-  const trusted = new Map(
-    Array.from(manifest?.values() ?? [], ({ text, parsed }) => [text, parsed]),
-  );
-  const maxWaitMs = Math.min(limits.maxDocumentWaitMs, responseTimeoutMs);
-  const strangers = createSections(maxWaitMs);
-  const known = createSections(maxWaitMs);
-  const sectionsOf = ({ subject }: Caller) => (subject === undefined ? strangers : known);
-  const sectionOf = (text: string, caller: Caller) => {
-    const { short, long } = sectionsOf(caller);
-    return text.length > MAX_SHORT_LENGTH ? long : short;
-  };
-  return {
-    /** Returns the valid document with this text, if it is in a cache that the caller uses. */
-    find: (text: string, caller: Caller) =>
-      trusted.get(text) ?? sectionOf(text, caller).cache.get(text),
-    /** Returns the document texts by their hash. */
-    textsFor: (caller: Caller) => sectionsOf(caller).textOf,
-    /** Adds a document whose request was accepted. No others are added, so they do not evict this one. */
-    add: (text: string, document: DocumentNode, caller: Caller): void => {
-      sectionOf(text, caller).cache.set(text, document);
-      if (mode === 'automatic') sectionsOf(caller).textOf.set(hashOf(text), text);
-    },
-    /** Returns the queue in which a new document waits for its slot. */
-    queueOf: (text: string, caller: Caller) => sectionOf(text, caller).enqueue,
-  };
-}
+export class Documents {
+  readonly #mode: Config['documents'];
+  readonly #manifest: Manifest | undefined;
+  readonly #trusted: ReadonlyMap<string, ParsedDocument>;
+  readonly #withToken: ReturnType<typeof createSection>;
+  readonly #withoutToken: ReturnType<typeof createSection>;
+  /** Promises that resolve when the slot of a new document ends, by caller and text. */
+  readonly #slots = new Map<string, Promise<void>>();
 
-/** The documents of accepted requests by their text, and the trusted documents, which are never evicted. */
-export type Documents = ReturnType<typeof createDocuments>;
+  constructor(
+    {
+      documents,
+      responseTimeoutMs,
+      limits,
+    }: Pick<Config, 'documents' | 'responseTimeoutMs' | 'limits'>,
+    schema: GraphQLSchema,
+    manifest?: Manifest,
+  ) {
+    this.#mode = documents;
+    this.#manifest = manifest;
+    this.#trusted = new Map(
+      Array.from(manifest?.values() ?? [], ({ text, parsed }) => [
+        text,
+        new ParsedDocument(schema, parsed),
+      ]),
+    );
+    const maxWaitMs = Math.min(limits.maxDocumentWaitMs, responseTimeoutMs);
+    this.#withToken = createSection(maxWaitMs);
+    this.#withoutToken = createSection(maxWaitMs);
+  }
 
-/**
- * Creates the function that finds the text of a request's document: the text in the request, or the text for the
- * request's document id. An id in the manifest takes precedence over a text in the request. With DOCUMENTS=automatic,
- * accepted documents are found by their hash.
- */
-export function createFindText(
-  documents: Documents,
-  manifest: Manifest | undefined,
-  mode: Config['documents'],
-): (params: DocumentParams, caller: Caller) => string {
-  const requireHash = (hash: string, text: string, caller: Caller): void => {
-    const texts = documents.textsFor(caller);
-    if (texts.get(hash) === text) return;
+  #sectionOf({ subject }: Caller): ReturnType<typeof createSection> {
+    return subject === undefined ? this.#withoutToken : this.#withToken;
+  }
+
+  /**
+   * Returns the text of a request's document: the text in the request, or the text for the request's document id. An id in
+   * the manifest takes precedence over a text in the request. With DOCUMENTS=automatic, accepted documents are found by
+   * their hash.
+   * @throws GatewayError
+   */
+  textOf({ documentId, query }: DocumentParams, caller: Caller): string {
+    const isTrusted = this.#mode === 'trusted';
+    const text = isTrusted ? undefined : query;
+    const found = documentId ? this.#textById(documentId, text, caller) : text;
+    if (found) return found;
+    throw isTrusted
+      ? new GatewayError('PERSISTED_QUERY_ID_REQUIRED')
+      : new GatewayError('BAD_REQUEST', 'The request has neither query nor documentId.');
+  }
+
+  #textById(documentId: string, text: string | undefined, caller: Caller): string {
+    const id = withoutPrefix(documentId);
+    const trusted = this.#manifest?.get(id);
+    if (trusted) return trusted.text;
+    const isAutomatic = this.#mode === 'automatic';
+    if (text && id !== documentId) this.#requireHash(id, text, caller);
+    const found = text ?? (isAutomatic ? this.#sectionOf(caller).textOf.get(id) : undefined);
+    if (found) return found;
+    // Clients recognize exactly these messages, and then send the text.
+    throw this.#manifest || isAutomatic
+      ? new GatewayError('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound')
+      : new GatewayError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');
+  }
+
+  #requireHash(hash: string, text: string, caller: Caller): void {
+    const { textOf } = this.#sectionOf(caller);
+    if (textOf.get(hash) === text) return;
     if (hashOf(text) !== hash) {
       throw new GatewayError('BAD_REQUEST', 'The hash is not the SHA-256 of the document.');
     }
-    if (documents.find(text, caller)) texts.set(hash, text);
-  };
+    if (this.find(text, caller)) textOf.set(hash, text);
+  }
 
-  const findById = (documentId: string, text: string | undefined, caller: Caller): string => {
-    const id = withoutPrefix(documentId);
-    const trusted = manifest?.get(id);
-    if (trusted) return trusted.text;
-    const isAutomatic = mode === 'automatic';
-    if (text && id !== documentId) requireHash(id, text, caller);
-    const found = text ?? (isAutomatic ? documents.textsFor(caller).get(id) : undefined);
-    if (found) return found;
-    // Clients recognize exactly these messages, and then send the text.
-    throw manifest || isAutomatic
-      ? new GatewayError('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound')
-      : new GatewayError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');
-  };
+  /** Returns the valid document with this text, if it is in a cache that the caller uses. */
+  find(text: string, caller: Caller): ParsedDocument | undefined {
+    return this.#trusted.get(text) ?? this.#sectionOf(caller).documents.get(text);
+  }
 
-  return ({ documentId, query }, caller) => {
-    const text = mode === 'trusted' ? undefined : query;
-    const found = documentId ? findById(documentId, text, caller) : text;
-    if (found) return found;
-    throw mode === 'trusted'
-      ? new GatewayError('PERSISTED_QUERY_ID_REQUIRED')
-      : new GatewayError('BAD_REQUEST', 'The request has neither query nor documentId.');
-  };
-}
+  /** Adds a document whose request was accepted. No others are added, so they do not evict this one. */
+  add(text: string, document: ParsedDocument, caller: Caller): void {
+    const { documents, textOf } = this.#sectionOf(caller);
+    documents.set(text, document);
+    if (this.#mode === 'automatic') textOf.set(hashOf(text), text);
+  }
 
-/**
- * Accepts a request whose document has this text, when it is its turn: `accept` gets the document if another request
- * has added it by then.
- */
-export type InTurn = <Result>(
-  text: string,
-  request: Pick<RequestContext, 'caller' | 'req' | 'requestLog' | 'recipient' | 'arrivedAt'>,
-  accept: (known?: DocumentNode) => Result,
-) => Promise<Result>;
-
-/**
- * Creates the function in which requests with new documents take turns, because parsing, validating and estimating the
- * costliest document within the limits takes as long as a hundred small queries. Only that is done within a slot; the
- * operation is executed after it.
- *
- * If a caller sends the same document again, that request waits for the slot of the first one instead of its own. In its
- * slot, a request looks for the document again, because another caller may have sent it meanwhile.
- */
-export function createInTurn(documents: Documents): InTurn {
-  // Promises that resolve when a slot ends, by caller and text.
-  const slots = new Map<string, Promise<void>>();
-  return async (text, { caller, req, requestLog, recipient, arrivedAt }, accept) => {
+  /**
+   * Accepts a request with a new document when it is its turn: `accept` gets the document if another request has added it
+   * by then. Requests with new documents take turns, because parsing, validating and estimating the costliest document
+   * within the limits takes as long as a hundred small queries. Only that is done within a slot; the operation is executed
+   * after it.
+   *
+   * If a caller sends the same document again, that request waits for the slot of the first one instead of its own. In its
+   * slot, a request looks for the document again, because another caller may have sent it meanwhile.
+   */
+  async inTurn<Result>(
+    text: string,
+    request: Pick<Call, 'caller' | 'req' | 'requestLog' | 'recipient' | 'arrivedAt'>,
+    accept: (known?: ParsedDocument) => Result,
+  ): Promise<Result> {
+    const { caller, req, requestLog, recipient, arrivedAt } = request;
     const key = callerKeyOf(caller, req);
     const id = `${key} ${text}`;
-    await slots.get(id);
-    const known = documents.find(text, caller);
+    await this.#slots.get(id);
+    const known = this.find(text, caller);
     if (known) return accept(known);
-    const inSlot = documents.queueOf(text, caller)(
+    const { short, long } = this.#sectionOf(caller);
+    const enqueue = text.length > MAX_SHORT_LENGTH ? long : short;
+    const inSlot = enqueue(
       key,
       () => {
         addWait(requestLog, 'queueMs', arrivedAt);
         if (recipient.destroyed) throw new RecipientGone();
-        return accept(documents.find(text, caller));
+        return accept(this.find(text, caller));
       },
       arrivedAt,
     );
-    if (!slots.has(id)) {
-      const end = (): void => void slots.delete(id);
-      slots.set(id, inSlot.then(end, end));
+    if (!this.#slots.has(id)) {
+      const end = (): void => void this.#slots.delete(id);
+      this.#slots.set(id, inSlot.then(end, end));
     }
     return inSlot;
-  };
+  }
 }

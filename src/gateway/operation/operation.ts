@@ -1,87 +1,100 @@
 import {
   type DocumentNode,
-  type FieldNode,
-  type FragmentDefinitionNode,
   getOperationAST,
-  type GraphQLField,
-  Kind,
+  type GraphQLSchema,
   type OperationDefinitionNode,
-  type SelectionNode,
+  OperationTypeNode,
 } from 'graphql';
+import { LRUCache } from 'lru-cache';
 
-import { fragmentsOf } from './accept/document-size.ts';
-import type { Estimate } from './accept/field-cost.ts';
+import { estimate, estimateKeyOf, withDefaults } from './accept/cost.ts';
+import { type Fragments, fragmentsOf } from './accept/document-size.ts';
+import type { Estimate, VariableValues } from './accept/field-cost.ts';
+import { findUsage, type Usage } from './accept/usage.ts';
+import type { CompiledQuery } from './statement/compile.ts';
 
 const MAX_NAME_LENGTH = 100;
+// Clients can send many different variables. This is part of OPERATION_BYTES (documents.ts).
+const MAX_ESTIMATES = { max: 10, maxSize: 2000 };
 
-/** The parts of the schema that an operation uses, named by their schema coordinates. */
-export interface Usage {
-  /** Root fields (such as `Query.node`) and deprecated elements. */
-  readonly counted: Set<string>;
-  /** The deprecated fields, arguments, input fields and enum values that are used, with their reasons. */
-  readonly deprecated: Map<string, string>;
-  /** The fields in the document that have arguments, each with its definition in the schema. */
-  readonly fields: Map<FieldNode, GraphQLField<unknown, unknown>>;
-  /**
-   * Whether the operation reads data: through Query or Subscription, or by selecting other rows in a mutation's
-   * payload.
-   */
-  reads: boolean;
-}
+/** An operation of a document, with all that is known of it. */
+export class Operation {
+  static #count = 0;
 
-/** How an operation's estimates are cached. */
-export interface Estimates {
-  /** Identifies the operation in the cache. */
-  readonly id: number;
-  /** The variables that the estimates depend on. */
-  readonly names: readonly string[];
-  /** The estimate, if it does not depend on variables. */
-  readonly constant?: Estimate;
-}
-
-/** An operation, with the results of its analysis; cached with its document. */
-export interface Operation {
+  /** Identifies the operation in this process. */
+  readonly id = (Operation.#count += 1);
+  readonly schema: GraphQLSchema;
   readonly document: DocumentNode;
   readonly node: OperationDefinitionNode;
-  readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  readonly fragments: Fragments;
   /** The name in logs, traces and metrics, at most 100 characters; undefined for an anonymous operation. */
   readonly name: string | undefined;
-  /** The result of usageOf; set by the first call to usageOf. */
-  usage?: Usage;
-  /** How the results of `estimate` are cached; set by the first call to `estimate`. */
-  estimates?: Estimates;
+  /** The number of executions, negative after a compiled query has failed; counted by compile-queries.ts. */
+  executions = 0;
+  /** What the operation is compiled to; set by compile-queries.ts once it is executed repeatedly. */
+  compiled: CompiledQuery | undefined;
+  #usage: Usage | undefined;
+  /** The variables that the estimate depends on; undefined before the first estimate. */
+  #names: readonly string[] | undefined;
+  readonly #estimates = new LRUCache<string, Estimate>({
+    ...MAX_ESTIMATES,
+    sizeCalculation: (_estimate, key) => key.length + 1,
+  });
+
+  constructor(schema: GraphQLSchema, document: DocumentNode, node: OperationDefinitionNode) {
+    this.schema = schema;
+    this.document = document;
+    this.node = node;
+    this.fragments = fragmentsOf(document);
+    this.name = node.name?.value.slice(0, MAX_NAME_LENGTH);
+  }
+
+  get usage(): Usage {
+    return (this.#usage ??= findUsage(this.schema, this.node, this.fragments));
+  }
+
+  /** Whether the operation makes, follows or reads changes, rather than only rows. */
+  get usesChanges(): boolean {
+    return (
+      this.node.operation !== OperationTypeNode.QUERY || this.usage.counted.has('Query.changes')
+    );
+  }
+
+  /** Estimates the worst case of executing the operation with the variables of a request. The document must be valid. */
+  estimate(requestVariables: VariableValues): Estimate {
+    const variables = withDefaults(this.node, requestVariables);
+    const known = this.#names && this.#estimates.get(estimateKeyOf(this.#names, variables));
+    if (known) return known;
+    const made = estimate(this.schema, this.node, this.fragments, variables);
+    this.#names ??= [...made.used];
+    this.#estimates.set(estimateKeyOf(this.#names, variables), made.estimate);
+    return made.estimate;
+  }
 }
 
-const operationsOf = new WeakMap<DocumentNode, Map<string, Operation>>();
+/** A document and its operations, which are forgotten with it. */
+export class ParsedDocument {
+  readonly schema: GraphQLSchema;
+  readonly node: DocumentNode;
+  readonly #operations = new Map<string, Operation>();
 
-/**
- * Returns the operation that a request executes; undefined if the document has no such operation, or has several and
- * the request names none.
- */
-export function operationOf(
-  document: DocumentNode,
-  operationName: string | null | undefined,
-): Operation | undefined {
-  const key = operationName ?? '';
-  const operations = operationsOf.get(document) ?? new Map<string, Operation>();
-  const found = operations.get(key);
-  if (found) return found;
-  const node = getOperationAST(document, operationName);
-  if (!node) return undefined;
-  const name = node.name?.value.slice(0, MAX_NAME_LENGTH);
-  const operation = { document, node, fragments: fragmentsOf(document), name };
-  operationsOf.set(document, operations.set(key, operation));
-  return operation;
-}
+  constructor(schema: GraphQLSchema, node: DocumentNode) {
+    this.schema = schema;
+    this.node = node;
+  }
 
-/** Creates the function that returns the selections inside a node. It returns those of each fragment only once. */
-export function createSelectionsIn({ fragments }: Operation) {
-  const spread = new Set<string>();
-  return (node: SelectionNode): readonly SelectionNode[] => {
-    if (node.kind !== Kind.FRAGMENT_SPREAD) return node.selectionSet?.selections ?? [];
-    const name = node.name.value;
-    const fragment = spread.has(name) ? undefined : fragments.get(name);
-    spread.add(name);
-    return fragment?.selectionSet.selections ?? [];
-  };
+  /**
+   * Returns the operation that a request executes; undefined if the document has no such operation, or has several and
+   * the request names none.
+   */
+  find(operationName?: string | null): Operation | undefined {
+    const key = operationName ?? '';
+    const found = this.#operations.get(key);
+    if (found) return found;
+    const node = getOperationAST(this.node, operationName);
+    if (!node) return undefined;
+    const operation = new Operation(this.schema, this.node, node);
+    this.#operations.set(key, operation);
+    return operation;
+  }
 }

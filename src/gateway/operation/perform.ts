@@ -1,25 +1,32 @@
-import { type ExecutionResult, type GraphQLSchema, OperationTypeNode } from 'graphql';
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  type GraphQLError,
+  type GraphQLSchema,
+  OperationTypeNode,
+} from 'graphql';
 import { createYoga, isAsyncIterable } from 'graphql-yoga';
 
-import type { Config } from '../config/config.ts';
+import { requireScope } from '../auth/caller.ts';
+import type { Config, Limits } from '../config/config.ts';
 import type { Context } from '../context.ts';
-import { toError } from '../contract/gateway-error.ts';
+import { GatewayError, MethodNotAllowed, toError } from '../contract/gateway-error.ts';
+import type { Recipient } from '../database/recipient.ts';
 import type { StorePlugin } from '../store.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { createAccept, isAccepted } from './accept.ts';
+import { coerceVariables, takeDeclared } from './accept/input.ts';
 import { readDocuments } from './accept/validation.ts';
 import { toExecutionError } from './client-errors.ts';
-import { createDocuments, createFindText, createInTurn } from './documents.ts';
+import { Documents } from './documents.ts';
 import { operationNamesOf, readManifest } from './manifest.ts';
-import { type Call, HttpClient, type OperationRequest, type RequestContext } from './request.ts';
+import { type Operation, ParsedDocument } from './operation.ts';
+import type { Call, OperationRequest } from './request.ts';
 import { admitPlugins } from './steps/admit-plugins.ts';
 import { chooseSource } from './steps/choose-source.ts';
 import { compileQueries } from './steps/compile-queries.ts';
 import { executeByGraphqlJs } from './steps/graphql-js.ts';
-import { limitCost, queueLarge } from './steps/limit-cost.ts';
-import { limitTime } from './steps/limit-time.ts';
-import { countUsage, reportDeprecations } from './steps/report-usage.ts';
+import { limitResult, limitTime, queueLarge, rejectCostly } from './steps/limits.ts';
 import { subscribeToChanges } from './steps/subscribe.ts';
 import { traceOperations } from './steps/trace-operations.ts';
 import type { Streams } from './streams.ts';
@@ -29,30 +36,29 @@ export type Results = ExecutionResult | AsyncIterable<ExecutionResult>;
 export const isStream = (results: Results): results is AsyncIterable<ExecutionResult> =>
   isAsyncIterable(results);
 
-/** Executes an operation. Any failure becomes an error in the result. */
+/** Performs an operation. Any failure becomes an error in the result. */
 export type Executor = (request: OperationRequest) => Promise<Results>;
 
-interface GraphqlOptions {
+export interface EndpointOptions {
   readonly schema: GraphQLSchema;
   readonly context: Context;
   readonly config: Config;
   readonly metrics: Metrics;
   readonly log: Log;
   readonly streams: Streams;
-}
-
-export interface EndpointOptions extends GraphqlOptions {
   readonly executor: Executor;
 }
 
+type PerformOptions = Omit<EndpointOptions, 'executor'>;
+
 /**
- * The plugins of Yoga, for operations over HTTP, Server-Sent Events and WebSocket alike. Each one wraps the execution by
- * those before it: a request passes them from the last to the first, its result from the first to the last.
+ * The steps of an execution, as plugins of Yoga, for operations over HTTP, Server-Sent Events and WebSocket alike. Each one
+ * wraps the execution by those before it: a call passes them from the last to the first, its result from the first to the
+ * last.
  *
  * The plugins of the store come last. What they can rely on:
  *
- *   - Their context is the request (request.ts). Resolvers have another context, which does not tell who the
- *     caller is.
+ *   - Their context is the request (request.ts). Resolvers have another context, which does not tell who the caller is.
  *   - `onParse` and `onValidate` run for a new document. Once accepted, it is valid for all callers, so a rule must not
  *     depend on the caller. The documents of a manifest are validated at the start, without these hooks.
  *   - `onExecute` and `onSubscribe` run for each accepted operation, and can reject it before anything is executed.
@@ -65,7 +71,7 @@ export interface EndpointOptions extends GraphqlOptions {
  *     layer: the gateway does not start.
  */
 const pluginsOf = (
-  { schema, context, config, streams }: GraphqlOptions,
+  { schema, context, config, streams }: PerformOptions,
   plugins: readonly StorePlugin[],
 ) => [
   readDocuments(config),
@@ -74,60 +80,130 @@ const pluginsOf = (
   compileQueries(context.source),
   queueLarge(),
   limitTime(config.responseTimeoutMs),
-  ...(context.sourceFor ? [chooseSource(context.sourceFor)] : []),
+  ...(context.olderSource ? [chooseSource(context)] : []),
   traceOperations(),
-  reportDeprecations,
-  limitCost(config.limits),
+  limitResult(config.limits),
   subscribeToChanges(streams, config),
   ...admitPlugins(schema, plugins),
 ];
+
+/** The client of a request over HTTP, which receives its results. */
+class HttpClient implements Recipient {
+  readonly requestLog: OperationRequest['requestLog'];
+  readonly #res: OperationRequest['res'];
+
+  constructor({ res, requestLog }: OperationRequest) {
+    this.#res = res;
+    this.requestLog = requestLog;
+  }
+
+  get destroyed(): boolean {
+    return this.#res?.destroyed === true;
+  }
+}
+
+/** A call that is not accepted yet. */
+type Arrived = Omit<Call, 'operation' | 'variables' | 'coerced' | 'estimate'>;
 
 /**
  * Returns the context of a request. It has all properties that are set later, because V8 is slower with objects that grow
  * or are created by spread.
  */
-const toContext = (
-  request: OperationRequest,
-  { schema, context }: GraphqlOptions,
-): RequestContext => ({
-  req: request.req,
-  res: request.res,
-  requestLog: request.requestLog,
-  recipient: request.recipient ?? new HttpClient(request),
-  caller: request.caller,
-  params: request.params,
-  isSafe: request.isSafe,
-  readsCurrent: request.readsCurrent,
-  acceptsStream: request.acceptsStream,
-  schema,
-  source: context.source,
-  changes: context.changes,
-  arrivedAt: performance.now(),
-  operation: undefined,
-  variables: undefined,
-  estimate: undefined,
-  coerced: undefined,
-});
+function toContext(request: OperationRequest, { source, changes }: Context): Arrived {
+  const context = {
+    req: request.req,
+    res: request.res,
+    requestLog: request.requestLog,
+    recipient: request.recipient ?? new HttpClient(request),
+    caller: request.caller,
+    params: request.params,
+    isSafe: request.isSafe,
+    readsCurrent: request.readsCurrent,
+    acceptsStream: request.acceptsStream,
+    source,
+    changes,
+    arrivedAt: performance.now(),
+    operation: undefined,
+    variables: undefined,
+    coerced: undefined,
+    estimate: undefined,
+  };
+  return context;
+}
+
+/** Returns the operation of a request, and adds it to the log. @throws GatewayError if the document has no such operation */
+function findOperation(
+  { params, isSafe, requestLog }: Arrived,
+  document: ParsedDocument,
+): Operation {
+  const operation = document.find(params.operationName);
+  if (!operation) {
+    throw new GatewayError('BAD_REQUEST', 'Could not determine what operation to execute.');
+  }
+  const type = operation.node.operation;
+  // Logs the operation even if the request is rejected later.
+  requestLog.operationType = type;
+  if (operation.name !== undefined) requestLog.operationName = operation.name;
+  if (isSafe && type === OperationTypeNode.MUTATION) {
+    throw new MethodNotAllowed('POST', 'A mutation requires the method POST.');
+  }
+  return operation;
+}
 
 /**
- * Creates the executor of operations: Yoga's plugins without its HTTP layer, through `getEnveloped`. A document that was
- * accepted before is neither parsed nor validated again. `plugins` are those of the store.
+ * Accepts a request with a document that is valid, or is now validated, and does not cost too much: returns the call to
+ * execute, or the result that rejects the request. Arguments are checked later, when the call is executed.
+ * @throws GatewayError, GraphQLError
+ */
+function accept(
+  arrived: Arrived,
+  document: ParsedDocument,
+  limits: Limits,
+  validate?: (schema: GraphQLSchema, document: DocumentNode) => readonly GraphQLError[],
+): Call | ExecutionResult {
+  const { caller, params } = arrived;
+  const operation = findOperation(arrived, document);
+  // Before validation, so that a rejection is cheap. A mutation requires its scope when it is resolved
+  // (schema/mutations.ts).
+  if (operation.usage.reads) requireScope(caller, 'read');
+  const errors = validate?.(document.schema, document.node) ?? [];
+  if (errors.length > 0) return { errors };
+  const variables = takeDeclared(operation.node, params.variables ?? {}, limits);
+  const coerced = coerceVariables(operation, variables);
+  const estimate = operation.estimate(variables);
+  // Still the object that the plugins have got.
+  const call: Call = Object.assign(arrived, { operation, variables, coerced, estimate });
+  return rejectCostly(call, limits) ?? call;
+}
+
+const isAccepted = (accepted: Call | ExecutionResult): accepted is Call => 'estimate' in accepted;
+
+/** Counts an operation's root fields and deprecated elements in the metrics. */
+function countUsage({ operation, req, caller, estimate }: Call, metrics: Metrics): void {
+  const { counted, deprecated } = operation.usage;
+  metrics.countCalls(counted, req.headers, {
+    isAnonymous: caller.isAnonymous,
+    isDeprecated: deprecated.size > 0,
+    cost: estimate.cost,
+  });
+}
+
+/**
+ * Creates the function that performs operations, with Yoga's plugins but without its HTTP layer, through `getEnveloped`.
+ * `plugins` are those of the store.
  *
  * Resolvers use neither Pothos' `t.relation` nor `prismaField`: plugin-prisma provides only the types. Rows are read
- * through the loaders of tables/, so that requests share statements.
+ * through the loaders of model/ and list/, so that requests share statements.
  * @throws ConfigError if the manifest of trusted documents can't be used
  */
 export function createExecutor(
-  options: GraphqlOptions,
+  options: PerformOptions,
   plugins: readonly StorePlugin[] = [],
 ): Executor {
-  const { schema, config, metrics } = options;
+  const { schema, context, config, metrics } = options;
   const manifest = config.manifest ? readManifest(config.manifest, schema, config) : undefined;
   for (const name of operationNamesOf(manifest)) metrics.trustName(name);
-  const documents = createDocuments(config, manifest);
-  const findText = createFindText(documents, manifest, config.documents);
-  const inTurn = createInTurn(documents);
-  const accept = createAccept(config, documents);
+  const documents = new Documents(config, schema, manifest);
   const { getEnveloped } = createYoga<Call>({
     schema,
     plugins: pluginsOf(options, plugins),
@@ -138,31 +214,41 @@ export function createExecutor(
     parserAndValidationCache: false,
   });
 
-  const run = async (request: RequestContext, text: string): Promise<Results> => {
-    const enveloped = getEnveloped(request);
-    const known = documents.find(text, request.caller);
+  /** Performs an operation: finds its document, accepts the request, and executes the call. */
+  const perform = async (request: OperationRequest): Promise<Results> => {
+    const { params, caller, text = documents.textOf(params, caller) } = request;
+    const arrived = toContext(request, context);
+    const { parse, validate, contextFactory, execute, subscribe } = getEnveloped(arrived);
+
+    const acceptNew = (): Call | ExecutionResult => {
+      const document = new ParsedDocument(schema, parse(text));
+      const call = accept(arrived, document, config.limits, validate);
+      // With variables that don't fit, the operation won't be executed.
+      if (isAccepted(call) && call.coerced) documents.add(text, document, caller);
+      return call;
+    };
+    const acceptKnown = (document: ParsedDocument) => accept(arrived, document, config.limits);
+    const known = documents.find(text, caller);
+    // New documents take turns.
     const call = known
-      ? accept(request, text, enveloped, known)
-      : await inTurn(text, request, (added) => accept(request, text, enveloped, added));
+      ? acceptKnown(known)
+      : await documents.inTurn(text, arrived, (added) =>
+          added ? acceptKnown(added) : acceptNew(),
+        );
     if (!isAccepted(call)) return call;
+
     countUsage(call, metrics);
     const { node, document } = call.operation;
     const isSubscription = node.operation === OperationTypeNode.SUBSCRIPTION;
-    return (isSubscription ? enveloped.subscribe : enveloped.execute)({
+    return (isSubscription ? subscribe : execute)({
       schema,
       document,
-      operationName: request.params.operationName,
+      operationName: params.operationName,
       variableValues: call.variables,
-      contextValue: await enveloped.contextFactory(),
+      contextValue: await contextFactory(),
     });
   };
 
-  return async (asked) => {
-    try {
-      const { params, caller, text = findText(params, caller) } = asked;
-      return await run(toContext(asked, options), text);
-    } catch (error) {
-      return { errors: [toExecutionError(toError(error))] };
-    }
-  };
+  return (request) =>
+    perform(request).catch((error: unknown) => ({ errors: [toExecutionError(toError(error))] }));
 }

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-import type { ExecutionResult, GraphQLSchema } from 'graphql';
+import type { ExecutionResult } from 'graphql';
 
 import type { Caller } from '../auth/caller.ts';
 import type { Context } from '../context.ts';
 import type { Recipient } from '../database/recipient.ts';
 import type { DataSource } from '../model/loaders.ts';
 import type { RequestLog } from '../telemetry/request-log.ts';
-import type { Estimate, Variables } from './accept/field-cost.ts';
+import type { Estimate, VariableValues } from './accept/field-cost.ts';
 import type { JsonObject } from './json-text.ts';
 import type { Operation } from './operation.ts';
 
@@ -21,7 +21,7 @@ export interface DocumentParams {
   readonly extensions?: JsonObject | undefined;
 }
 
-/** A request to execute an operation. */
+/** A request to execute an operation: what its transport knows. */
 export interface OperationRequest {
   readonly req: IncomingMessage;
   /** Undefined on a WebSocket, whose operations share the headers of its handshake. */
@@ -41,42 +41,19 @@ export interface OperationRequest {
   readonly acceptsStream?: boolean | undefined;
 }
 
-/** The context that plugins get. It has no operation before accept.ts has found one. */
-export interface RequestContext extends OperationRequest, Pick<Context, 'changes'> {
-  readonly schema: GraphQLSchema;
+/** An accepted request: one operation of a valid document. Plugins get it as their context. */
+export interface Call extends OperationRequest, Pick<Context, 'changes'> {
   readonly recipient: Recipient;
   /** What loaders read; choose-source.ts may replace it. */
   source: DataSource;
   /** The performance.now() at which the request had been read and its token verified. */
   readonly arrivedAt: number;
-  readonly operation: Operation | undefined;
-  /** The variables that the operation declares. */
-  readonly variables: Variables | undefined;
-  readonly estimate: Estimate | undefined;
-  /** The result of coerceVariables; set by its first call. */
-  coerced: Record<string, unknown> | undefined;
-}
-
-/** The context of an accepted request: one operation of a valid document. */
-export interface Call extends RequestContext {
   readonly operation: Operation;
-  readonly variables: Variables;
+  /** The variables that the operation declares. */
+  readonly variables: VariableValues;
+  /** These variables as graphql-js passes them on; undefined if one does not fit its type. */
+  readonly coerced: Record<string, unknown> | undefined;
   readonly estimate: Estimate;
-}
-
-/** The client of a request over HTTP, which receives its results. */
-export class HttpClient implements Recipient {
-  readonly requestLog: RequestLog;
-  readonly #res: ServerResponse | undefined;
-
-  constructor({ res, requestLog }: OperationRequest) {
-    this.#res = res;
-    this.requestLog = requestLog;
-  }
-
-  get destroyed(): boolean {
-    return this.#res?.destroyed === true;
-  }
 }
 
 /** The key of the event id in a result of a subscription, which JSON omits. */

@@ -13,7 +13,6 @@ import { VERSION } from '../config/version.ts';
 import type { Context } from '../context.ts';
 import { codeOf } from '../contract/gateway-error.ts';
 import type { Database } from '../database/database.ts';
-import { createSourceFor } from '../model/source-for.ts';
 import { createExecutor, type EndpointOptions } from '../operation/perform.ts';
 import { createStreams } from '../operation/streams.ts';
 import { createPageRoutes } from '../site/page-routes.ts';
@@ -116,7 +115,7 @@ function createOptions(store: Store, db: Database, config: Config, log: Log) {
   const source = { db, observeBatch: metrics.observeBatch };
   const context: Context = {
     source,
-    sourceFor: createSourceFor(source),
+    olderSource: db.queryOlder && { ...source, db: { ...db, query: db.queryOlder } },
     changes: createFeed(db, [...changedTypes.keys()], log, metrics.streams.observeChanges),
     authenticate: createAuthenticate(config.auth),
   };

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'graphql';
 import { expect, it } from 'vitest';
 
-import { operationOf } from '../../../src/gateway/operation/operation.ts';
+import { ParsedDocument } from '../../../src/gateway/operation/operation.ts';
 import { readTree } from '../../../src/gateway/operation/statement/read-tree.ts';
 import type { Node } from '../../../src/gateway/operation/statement/tree.ts';
 import { petStore } from '../../../src/store/index.ts';
@@ -52,8 +52,8 @@ const [query = '', tree = '', statement = ''] = Array.from(
 );
 
 it("a query is read as the tree shown in the compiler's comment", () => {
-  const operation = operationOf(parse(query), undefined);
-  const read = operation && readTree(petStore.schema, operation, {});
+  const operation = new ParsedDocument(petStore.schema, parse(query)).find();
+  const read = operation && readTree(operation, {});
   expect(read && toLines(read.root)).toEqual(tree.trimEnd().split('\n'));
 });
 

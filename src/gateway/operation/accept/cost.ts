@@ -1,6 +1,5 @@
 import {
   type FieldNode,
-  type FragmentDefinitionNode,
   getNamedType,
   type GraphQLCompositeType,
   type GraphQLField,
@@ -15,11 +14,10 @@ import {
   type ValueNode,
   valueFromASTUntyped,
 } from 'graphql';
-import { LRUCache } from 'lru-cache';
 
 import { MAX_LIST_SIZE } from '../../contract/parse.ts';
 import type { FieldSql, ListSize } from '../../schema/field-extensions.ts';
-import type { Estimates, Operation } from '../operation.ts';
+import type { Fragments } from './document-size.ts';
 import {
   addEstimates,
   bytesOf,
@@ -30,7 +28,7 @@ import {
   fieldOf,
   isIndexed,
   multiplyEstimate,
-  type Variables,
+  type VariableValues,
   weightOf,
   ZERO,
 } from './field-cost.ts';
@@ -47,13 +45,9 @@ const INTROSPECTION_COSTS = new Map<unknown, number>([
   [SchemaMetaFieldDef, 40_000],
   [TypeMetaFieldDef, 5000],
 ]);
-// Limits for the cache of all operations' estimates: clients can send many different variables, and many operations in
-// one document.
-const MAX_ESTIMATES = 5000;
-const MAX_KEYS_LENGTH = 1_000_000;
 
-/** The page around a selection. */
-interface Page {
+/** The page around a selection, or of a field. */
+interface Around {
   /** The connection's fields that have one value per row. */
   readonly rowFields: readonly string[];
   readonly size: number;
@@ -61,19 +55,19 @@ interface Page {
   readonly scanFactor: number;
 }
 
-const NO_PAGE: Page = { rowFields: [], size: 1, scanFactor: 1 };
+const NO_PAGE: Around = { rowFields: [], size: 1, scanFactor: 1 };
 
-/** Estimates an operation and its parts for the variables of a request, including their defaults. */
+/** Estimates an operation and its parts. */
 class Estimator {
   /** The names of the variables on which the estimate depends. */
   readonly used = new Set<string>();
   readonly #schema: GraphQLSchema;
-  readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  readonly #variables: Variables;
+  readonly #fragments: Fragments;
+  readonly #variables: VariableValues;
   /** Fragments are estimated once for each page around them, because they can be spread any number of times. */
   readonly #known = new Map<string, Estimate>();
 
-  constructor(schema: GraphQLSchema, { fragments }: Operation, variables: Variables) {
+  constructor(schema: GraphQLSchema, fragments: Fragments, variables: VariableValues) {
     this.#schema = schema;
     this.#fragments = fragments;
     this.#variables = variables;
@@ -85,20 +79,20 @@ class Estimator {
     return { ...total, cost: Math.ceil(total.cost + STATEMENT_COST * total.statements) };
   }
 
-  #ofSelections(type: GraphQLCompositeType, { selections }: SelectionSetNode, page: Page) {
+  #ofSelections(type: GraphQLCompositeType, { selections }: SelectionSetNode, page: Around) {
     let total = ZERO;
     for (const node of selections) total = addEstimates(total, this.#ofSelection(type, node, page));
     return total;
   }
 
-  #ofSelection(type: GraphQLCompositeType, node: SelectionNode, page: Page): Estimate {
+  #ofSelection(type: GraphQLCompositeType, node: SelectionNode, page: Around): Estimate {
     if (node.kind === Kind.FIELD) return this.#ofField(type, node, page);
     if (node.kind === Kind.FRAGMENT_SPREAD) return this.#ofFragment(node.name.value, page);
     const condition = node.typeCondition && this.#typeOf(node.typeCondition.name.value);
     return this.#ofSelections(condition ?? type, node.selectionSet, page);
   }
 
-  #ofFragment(name: string, page: Page): Estimate {
+  #ofFragment(name: string, page: Around): Estimate {
     const key = `${name} ${page.size} ${page.scanFactor}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
@@ -114,31 +108,38 @@ class Estimator {
     return isCompositeType(type) ? type : undefined;
   }
 
-  #ofField(parent: GraphQLCompositeType, node: FieldNode, outer: Page): Estimate {
+  /**
+   * Estimates a field: itself, and what is inside it for each value of a plain list; all of it once for each row of the
+   * page around it, if it has one value per row. `{ books(first: 3) { nodes { id } } }` costs
+   *
+   *   books   20, its weight, and 1 for each of its 3 rows; it needs a statement
+   *   nodes   1 for each of the 3 rows, because `books` says that `nodes` has one value per row
+   *   id      1 for each of the 3 rows, as part of `nodes`, which is not a page: nothing multiplies it again
+   */
+  #ofField(parent: GraphQLCompositeType, node: FieldNode, around: Around): Estimate {
     const name = node.name.value;
     const field = fieldOf(this.#schema, parent, name);
     if (!field) return ZERO;
     const cost = INTROSPECTION_COSTS.get(field);
     // The size of an introspection response is not estimated: the finished response is measured.
     if (cost !== undefined) return { cost, bytes: Number.MAX_SAFE_INTEGER, statements: 0 };
-    const { listPart, sql } = field.extensions;
     const page = this.#pageOf(parent, node, field.extensions.directives?.listSize);
-    const weight = weightOf(field) * (listPart?.kind === 'count' ? outer.scanFactor : 1);
-    const rows = page === NO_PAGE ? 0 : page.size;
-    const args = costOfArguments(node, field, this.#variables, this.used);
     // A list without fields for its rows is a plain list of values.
     const values = page.rowFields.length === 0 ? page.size : 1;
+    const inside = multiplyEstimate(this.#insideOf(field, node, page), values);
+    const { listPart, sql } = field.extensions;
+    const weight = weightOf(field) * (listPart?.kind === 'count' ? around.scanFactor : 1);
+    const args = costOfArguments(node, field, this.#variables, this.used);
     const own = {
-      cost: weight + rows + page.scanFactor * args,
+      cost: weight + (page === NO_PAGE ? 0 : page.size) + page.scanFactor * args,
       bytes: bytesOf(field, node, values),
       statements: READING_KINDS.has(sql?.kind) ? 1 : 0,
     };
-    const inside = multiplyEstimate(this.#insideOf(field, node, page), values);
-    const rowsAround = outer.rowFields.includes(name) ? outer.size : 1;
-    return multiplyEstimate(addEstimates(own, inside), rowsAround);
+    const rows = around.rowFields.includes(name) ? around.size : 1;
+    return multiplyEstimate(addEstimates(own, inside), rows);
   }
 
-  #insideOf({ type }: GraphQLField<unknown, unknown>, { selectionSet }: FieldNode, page: Page) {
+  #insideOf({ type }: GraphQLField<unknown, unknown>, { selectionSet }: FieldNode, page: Around) {
     const named = getNamedType(type);
     return selectionSet && isCompositeType(named)
       ? this.#ofSelections(named, selectionSet, page)
@@ -149,7 +150,7 @@ class Estimator {
     parent: GraphQLCompositeType,
     { arguments: nodes = [] }: FieldNode,
     listSize: ListSize | undefined,
-  ): Page {
+  ): Around {
     if (!listSize) return NO_PAGE;
     const sizes = nodes
       .filter(({ name }) => listSize.slicingArguments.includes(name.value))
@@ -179,23 +180,11 @@ class Estimator {
   }
 }
 
-const cached = new LRUCache<string, Estimate>({
-  max: MAX_ESTIMATES,
-  maxSize: MAX_KEYS_LENGTH,
-  sizeCalculation: (_estimate, key) => key.length,
-});
-let operations = 0;
-
-function toEstimates(constant: Estimate, used: ReadonlySet<string>): Estimates {
-  operations += 1;
-  return { id: operations, names: [...used], ...(used.size === 0 && { constant }) };
-}
-
 /** Returns the variables of a request, with defaults for the variables that it omits. */
-function withDefaults(
+export function withDefaults(
   { variableDefinitions = [] }: OperationDefinitionNode,
-  variables: Variables,
-): Variables {
+  variables: VariableValues,
+): VariableValues {
   // No prototype, because a variable may be named `constructor`.
   const all: Record<string, unknown> = Object.create(null);
   for (const { variable, defaultValue } of variableDefinitions) {
@@ -223,36 +212,30 @@ function toKey(name: string, value: unknown): unknown {
 }
 
 /**
- * Returns the cache key of an estimate. Values of different types have different keys, even if they do not fit the
- * variable, because operations are estimated before their variables are checked.
+ * Returns a text that is the same for all values of these variables with the same estimate. Values of different types have
+ * different texts, even if they do not fit the variable, because operations are estimated before their variables are
+ * checked.
  */
-const cacheKeyOf = ({ id, names }: Estimates, variables: Variables): string =>
-  id +
-  JSON.stringify(
-    names.map((name) => variables[name]),
-    toKey,
-  );
+export const estimateKeyOf = (names: readonly string[], variables: VariableValues): string =>
+  names.length === 0
+    ? ''
+    : JSON.stringify(
+        names.map((name) => variables[name]),
+        toKey,
+      );
 
 /**
- * Estimates the worst case of executing an operation with these variables, whatever data is stored. The document must
- * be valid. Each field costs its weight, its rows and its arguments, multiplied by the sizes of the lists around it. A
- * field that needs a statement costs STATEMENT_COST more, once for all rows around it. Selections that @skip or
- * @include exclude count too, and repeated selections count each time.
+ * Estimates the worst case of executing an operation with these variables, including their defaults, whatever data is
+ * stored. The document must be valid. Each field costs its weight, its rows and its arguments, multiplied by the sizes of
+ * the lists around it. A field that needs a statement costs STATEMENT_COST more, once for all rows around it. Selections
+ * that @skip or @include exclude count too, and repeated selections count each time.
  */
 export function estimate(
   schema: GraphQLSchema,
-  operation: Operation,
-  requestVariables: Variables,
-): Estimate {
-  const before = operation.estimates;
-  if (before?.constant) return before.constant;
-  const variables = withDefaults(operation.node, requestVariables);
-  const known = before && cached.get(cacheKeyOf(before, variables));
-  if (known) return known;
-  const estimator = new Estimator(schema, operation, variables);
-  const result = estimator.ofOperation(operation.node);
-  const estimates = before ?? toEstimates(result, estimator.used);
-  operation.estimates = estimates;
-  if (!estimates.constant) cached.set(cacheKeyOf(estimates, variables), result);
-  return result;
+  node: OperationDefinitionNode,
+  fragments: Fragments,
+  variables: VariableValues,
+) {
+  const estimator = new Estimator(schema, fragments, variables);
+  return { estimate: estimator.ofOperation(node), used: estimator.used };
 }

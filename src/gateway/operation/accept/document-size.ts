@@ -17,12 +17,27 @@ import { MAX_LIST_SIZE } from '../../contract/parse.ts';
 const SPREADS_PER_FRAGMENT = 6;
 const COMPARISONS_PER_TOKEN = 2;
 
-export const fragmentsOf = ({ definitions }: DocumentNode): Map<string, FragmentDefinitionNode> =>
+/** The fragments of a document, by their names. */
+export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
+
+export const fragmentsOf = ({ definitions }: DocumentNode): Fragments =>
   new Map(
     definitions
       .filter((node) => node.kind === Kind.FRAGMENT_DEFINITION)
       .map((node) => [node.name.value, node]),
   );
+
+/** Creates the function that returns the selections inside a node. It returns those of each fragment only once. */
+export function createSelectionsIn(fragments: Fragments) {
+  const spread = new Set<string>();
+  return (node: SelectionNode): readonly SelectionNode[] => {
+    if (node.kind !== Kind.FRAGMENT_SPREAD) return node.selectionSet?.selections ?? [];
+    const name = node.name.value;
+    const fragment = spread.has(name) ? undefined : fragments.get(name);
+    spread.add(name);
+    return fragment?.selectionSet.selections ?? [];
+  };
+}
 
 /**
  * Creates a function that measures a selection set. `ofSelection` measures one selection, given the measure of the

@@ -84,7 +84,7 @@ export const bytesOf = (
   PUNCTUATION_BYTES +
   values * ((extensions.maxBytes ?? OTHER_BYTES) + 1);
 
-export type Variables = Readonly<Record<string, unknown>>;
+export type VariableValues = Readonly<Record<string, unknown>>;
 
 /** Whether a trigram index (pg_trgm) can find a string. */
 export const isIndexed = (text: string): boolean => /[\p{L}\p{Nd}]{3}/u.test(text);
@@ -148,7 +148,7 @@ function costOfArgument({ type, extensions }: GraphQLArgument, value: unknown): 
 export function costOfArguments(
   { arguments: nodes = [] }: FieldNode,
   { args }: GraphQLField<unknown, unknown>,
-  variables: Variables,
+  variables: VariableValues,
   used: Set<string>,
 ): number {
   let cost = 0;

@@ -1,5 +1,6 @@
 import {
   type ASTVisitor,
+  type FieldNode,
   type FragmentDefinitionNode,
   getNamedType,
   type GraphQLCompositeType,
@@ -10,13 +11,27 @@ import {
   isInputObjectType,
   isIntrospectionType,
   type OperationDefinitionNode,
-  OperationTypeNode,
   TypeInfo,
   visit,
   visitWithTypeInfo,
 } from 'graphql';
 
-import type { Operation, Usage } from '../operation.ts';
+import type { Fragments } from './document-size.ts';
+
+/** The parts of the schema that an operation uses, named by their schema coordinates. */
+export interface Usage {
+  /** Root fields (such as `Query.node`) and deprecated elements. */
+  readonly counted: Set<string>;
+  /** The deprecated fields, arguments, input fields and enum values that are used, with their reasons. */
+  readonly deprecated: Map<string, string>;
+  /** The fields in the document that have arguments, each with its definition in the schema. */
+  readonly fields: Map<FieldNode, GraphQLField<unknown, unknown>>;
+  /**
+   * Whether the operation reads data: through Query or Subscription, or by selecting other rows in a mutation's
+   * payload.
+   */
+  reads: boolean;
+}
 
 interface Element {
   readonly deprecationReason?: string | null | undefined;
@@ -97,7 +112,15 @@ function createVisitor(
   };
 }
 
-function findUsage(schema: GraphQLSchema, { node: operation, fragments }: Operation): Usage {
+/**
+ * Returns the schema elements that an operation uses. For an invalid document, only `reads` is meaningful. The values of
+ * variables are ignored, so selections that @skip or @include exclude count too.
+ */
+export function findUsage(
+  schema: GraphQLSchema,
+  operation: OperationDefinitionNode,
+  fragments: Fragments,
+): Usage {
   const typeInfo = new TypeInfo(schema);
   const used: Usage = {
     counted: new Set(),
@@ -117,15 +140,3 @@ function findUsage(schema: GraphQLSchema, { node: operation, fragments }: Operat
   for (const definition of definitions) visit(definition, visitor);
   return used;
 }
-
-/**
- * Returns the schema elements that an operation uses. For an invalid document, only `reads` is meaningful. The values of
- * variables are ignored, so selections that @skip or @include exclude count too.
- */
-export const usageOf = (schema: GraphQLSchema, operation: Operation): Usage =>
-  (operation.usage ??= findUsage(schema, operation));
-
-/** Whether an operation makes, follows or reads changes, rather than only rows. */
-export const usesChanges = (schema: GraphQLSchema, operation: Operation): boolean =>
-  operation.node.operation !== OperationTypeNode.QUERY ||
-  usageOf(schema, operation).counted.has('Query.changes');

@@ -17,7 +17,7 @@ import {
 } from 'graphql';
 
 import { shorten } from '../../contract/gateway-error.ts';
-import type { Variables } from './field-cost.ts';
+import type { VariableValues } from './field-cost.ts';
 
 const UNKNOWN_VALUE = /^Value "[^"]*" does not exist in "(\w+)" enum/;
 const MISSING_FIELD = /^Field "(?:\w+\.)?(\w+)" of required type/;
@@ -59,7 +59,7 @@ function pathIn(value: ValueNode, node: ASTNode, path: readonly string[]): strin
 function findNull(
   type: GraphQLInputType,
   node: ValueNode,
-  variables: Variables,
+  variables: VariableValues,
   path: readonly string[],
 ): string[] | undefined {
   const find = (inner: GraphQLInputType | undefined, value: ValueNode, name: string) =>
@@ -86,7 +86,7 @@ function findNull(
 export function pathToNull(
   { directives = [], ...selection }: SelectionNode,
   args: readonly GraphQLArgument[],
-  variables: Variables,
+  variables: VariableValues,
   rejected: ASTNode | undefined,
 ): string[] | undefined {
   const own = 'arguments' in selection ? (selection.arguments ?? []) : [];

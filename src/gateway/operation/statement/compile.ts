@@ -1,10 +1,10 @@
-import { type DirectiveNode, type GraphQLSchema, Kind, visit } from 'graphql';
+import { type DirectiveNode, type DocumentNode, Kind, visit } from 'graphql';
 import { LRUCache } from 'lru-cache';
 
 import type { DataSource } from '../../model/loaders.ts';
-import type { Operation } from '../operation.ts';
+import type { VariableValues } from '../accept/field-cost.ts';
 import { readArguments } from './read-arguments.ts';
-import { readTree } from './read-tree.ts';
+import { type Query, readTree } from './read-tree.ts';
 import type { Tree } from './tree.ts';
 import { type StatementText, writeStatement } from './write-statement.ts';
 import { writeTree } from './write-tree.ts';
@@ -66,9 +66,9 @@ import { writeTree } from './write-tree.ts';
  *   with a field that has no SQL, or that a plugin wraps       readTree
  *   with too many fields                                       readTree
  *   with arguments in a fragment on an absent type             readTree
- *   with too many relations                                    compileTree
- *   without lists, on PGlite or behind PgBouncer               compileTree
- *   with too long a statement                                  createPrepare
+ *   with too many relations                                    CompiledQuery
+ *   without lists, on PGlite or behind PgBouncer               CompiledQuery
+ *   with too long a statement                                  CompiledQuery
  */
 
 /** A statement with the values of one request. */
@@ -76,15 +76,6 @@ export interface PreparedStatement {
   readonly statement: StatementText;
   readonly values: readonly unknown[];
 }
-
-/**
- * Returns the statement for coerced variables, or the data as JSON if it is constant; undefined if graphql-js has to
- * execute the query with these variables.
- * @throws the error of an argument that is rejected by graphql-js or by the argument's rule
- */
-export type CompiledQuery = (
-  variables: Record<string, unknown>,
-) => PreparedStatement | string | undefined;
 
 // PostgreSQL plans all joins of a statement together. Planning a hundred relations took several seconds and 775 MB of
 // memory. PGlite, which does not cache plans, took up to 230 ms for eighteen relations.
@@ -95,35 +86,13 @@ const MAX_PLANNED_LENGTH = 2000;
 // The limit for any other statement. To plan a statement, a PostgreSQL process needs up to a kilobyte of memory per
 // character.
 const MAX_LENGTH = 10_000;
-// Limits for the caches of all operations. There is a tree for each combination of @skip and @include, and a text for
-// each combination of page sizes, sorting and filters.
-const MAX_TREES = 300;
-const MAX_TEXTS_LENGTH = 5_000_000;
-
-const trees = new LRUCache<string, CompiledQuery>({ max: MAX_TREES });
-const texts = new LRUCache<string, StatementText>({
-  max: 2000,
-  maxSize: MAX_TEXTS_LENGTH,
-  sizeCalculation: ({ text }, key) => text.length + key.length,
-});
-let compiled = 0;
-
-/** Returns the function that prepares a tree for the arguments of a request; `id` identifies the tree. */
-function createPrepare(tree: Tree, id: string): CompiledQuery {
-  return (variables) => {
-    const args = readArguments(tree, variables);
-    const key = `${id}\n${args.key}`;
-    const known = texts.get(key);
-    const statement = known ?? writeStatement(tree, args);
-    if (!known) texts.set(key, statement);
-    const { text, planning } = statement;
-    if (text.length > (planning === 'each' ? MAX_PLANNED_LENGTH : MAX_LENGTH)) return undefined;
-    return { statement, values: args.values };
-  };
-}
+// Limits for what a query keeps. There is a tree for each combination of @skip and @include, and a text for each combination
+// of page sizes, sorting and filters.
+const MAX_TREES = { max: 4 };
+const MAX_TEXTS = { max: 20, maxSize: 20_000 };
 
 /** Returns the names of the variables in the document's directives, which are @skip and @include. */
-function variablesInDirectives({ document }: Operation): string[] {
+function variablesInDirectives(document: DocumentNode): string[] {
   const names = new Set<string>();
   const collect = ({ arguments: nodes = [] }: DirectiveNode): void => {
     for (const { value } of nodes) if (value.kind === Kind.VARIABLE) names.add(value.name.value);
@@ -132,40 +101,68 @@ function variablesInDirectives({ document }: Operation): string[] {
   return [...names];
 }
 
-const none: CompiledQuery = () => undefined;
+/** A query of a valid document that is compiled to statements. */
+export class CompiledQuery {
+  readonly #query: Query;
+  readonly #keepsPlans: boolean;
+  /** The names of the variables in @skip and @include. */
+  readonly #names: readonly string[];
+  /** The compiled trees, by the values of these variables. */
+  readonly #trees = new LRUCache<string, { readonly compiled: Tree | string | undefined }>(
+    MAX_TREES,
+  );
+  /** The texts of statements, by their tree and arguments. */
+  readonly #texts = new LRUCache<string, StatementText>({
+    ...MAX_TEXTS,
+    sizeCalculation: ({ text }, key) => text.length + key.length,
+  });
 
-/** Compiles a tree; `id` identifies it. */
-function compileTree(tree: Tree | undefined, id: string, keepsPlans: boolean): CompiledQuery {
-  if (!tree || tree.relations > MAX_RELATIONS) return none;
-  if (tree.lists.length > 0) return createPrepare(tree, id);
-  if (tree.rows.length === 0) {
-    const json = writeTree(tree, readArguments(tree, {}), new Map()).map(String).join('');
-    return () => json;
+  constructor(query: Query, { db }: DataSource) {
+    this.#query = query;
+    this.#keepsPlans = db.keepsPlans;
+    this.#names = variablesInDirectives(query.document);
   }
-  // Without cached plans, a statement that reads only single rows takes longer than the loaders' lookups.
-  return keepsPlans ? createPrepare(tree, id) : none;
-}
 
-/** Compiles a query of a valid document. */
-export function compileQuery(
-  schema: GraphQLSchema,
-  operation: Operation,
-  { db }: DataSource,
-): CompiledQuery {
-  const names = variablesInDirectives(operation);
-  compiled += 1;
-  const id = compiled;
-  const compile = (variables: Record<string, unknown>, key: string): CompiledQuery =>
-    compileTree(readTree(schema, operation, variables), key, db.keepsPlans);
-  if (names.length === 0) {
-    let only: CompiledQuery | undefined;
-    return (variables) => (only ??= compile(variables, String(id)))(variables);
+  /**
+   * Returns the statement for coerced variables, or the data as JSON if it is constant; undefined if graphql-js has to
+   * execute the query with these variables.
+   * @throws the error of an argument that is rejected by graphql-js or by the argument's rule
+   */
+  prepare(variables: Record<string, unknown>): PreparedStatement | string | undefined {
+    const treeKey = this.#names.map((name) => String(variables[name])).join();
+    const known = this.#trees.get(treeKey);
+    const { compiled } = known ?? { compiled: this.#compileTree(variables) };
+    if (!known) this.#trees.set(treeKey, { compiled });
+    return typeof compiled === 'object'
+      ? this.#prepareTree(compiled, treeKey, variables)
+      : compiled;
   }
-  return (variables) => {
-    const key = [id, ...names.map((name) => String(variables[name]))].join();
-    const known = trees.get(key);
-    const prepare = known ?? compile(variables, key);
-    if (!known) trees.set(key, prepare);
-    return prepare(variables);
-  };
+
+  /** Returns the tree for these variables, or its JSON if it is constant; undefined if it can't be a statement. */
+  #compileTree(variables: Record<string, unknown>): Tree | string | undefined {
+    const tree = readTree(this.#query, variables);
+    if (!tree || tree.relations > MAX_RELATIONS) return undefined;
+    if (tree.lists.length > 0) return tree;
+    if (tree.rows.length === 0) {
+      return writeTree(tree, readArguments(tree, {}), new Map()).map(String).join('');
+    }
+    // Without cached plans, a statement that reads only single rows takes longer than the loaders' lookups.
+    return this.#keepsPlans ? tree : undefined;
+  }
+
+  /** Prepares a tree for the arguments of a request. */
+  #prepareTree(
+    tree: Tree,
+    treeKey: string,
+    variables: VariableValues,
+  ): PreparedStatement | undefined {
+    const args = readArguments(tree, variables);
+    const key = `${treeKey}\n${args.key}`;
+    const known = this.#texts.get(key);
+    const statement = known ?? writeStatement(tree, args);
+    if (!known) this.#texts.set(key, statement);
+    const { text, planning } = statement;
+    if (text.length > (planning === 'each' ? MAX_PLANNED_LENGTH : MAX_LENGTH)) return undefined;
+    return { statement, values: args.values };
+  }
 }

@@ -1,7 +1,7 @@
 import type { Sql } from 'sql-template-tag';
 
 import type { Window } from '../../list/window.ts';
-import type { Variables } from '../accept/field-cost.ts';
+import type { VariableValues } from '../accept/field-cost.ts';
 import type { Aggregate, List, Row, Tree } from './tree.ts';
 
 /** The arguments of one request, as SQL. */
@@ -32,7 +32,7 @@ function typeOf(value: unknown): string | undefined {
  * Reads the arguments in a tree.
  * @throws the error of an argument that is rejected
  */
-export function readArguments({ rows, lists }: Tree, variables: Variables): Arguments {
+export function readArguments({ rows, lists }: Tree, variables: VariableValues): Arguments {
   const pieceOf = new Map(rows.map((row) => [row, row.toSql(variables)]));
   const windowOf = new Map<List, Window>();
   const pieces = new Set(pieceOf.values());

@@ -1,5 +1,6 @@
-import { collectFields, collectSubFields } from '@graphql-tools/utils';
+import { collectFields, collectSubFields, shouldIncludeNode } from '@graphql-tools/utils';
 import {
+  type DocumentNode,
   type FieldNode,
   getArgumentValues,
   getNamedType,
@@ -8,6 +9,9 @@ import {
   type GraphQLSchema,
   isNonNullType,
   isObjectType,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionNode,
 } from 'graphql';
 import parameter from 'sql-template-tag';
 
@@ -19,8 +23,8 @@ import type {
   RelatedRow,
   RowByArgument,
 } from '../../schema/field-extensions.ts';
-import type { Variables } from '../accept/field-cost.ts';
-import type { Operation } from '../operation.ts';
+import { createSelectionsIn, type Fragments } from '../accept/document-size.ts';
+import type { VariableValues } from '../accept/field-cost.ts';
 import { formatOf, UNSENDABLE } from './json-sql.ts';
 import type {
   Aggregate,
@@ -34,7 +38,14 @@ import type {
   Tree,
   Value,
 } from './tree.ts';
-import { hasUnread } from './unread.ts';
+
+/** A query as it stands in its document. */
+export interface Query {
+  readonly schema: GraphQLSchema;
+  readonly document: DocumentNode;
+  readonly node: OperationDefinitionNode;
+  readonly fragments: Fragments;
+}
 
 // Larger queries would take too long to compile.
 const MAX_FIELDS = 500;
@@ -59,7 +70,7 @@ interface Selected {
 const callsPlugin = ({ extensions }: Selected['field']): boolean =>
   extensions.pothosResolveWrapped === true || (extensions.pothosArgMappers ?? []).length > 0;
 
-const argumentsOf = ({ field, node }: Selected, variables: Variables): Variables =>
+const argumentsOf = ({ field, node }: Selected, variables: VariableValues): VariableValues =>
   getArgumentValues(field, node, variables);
 
 /** Reads a value, whose SQL is given for the row. */
@@ -230,19 +241,34 @@ class Reader {
 }
 
 /**
+ * Whether a field with arguments was not read, because it is in a fragment on a type that does not occur there. An
+ * invalid argument must be found nonetheless.
+ */
+function hasUnread(
+  { node: query, fragments }: Query,
+  variables: VariableValues,
+  read: ReadonlySet<FieldNode>,
+): boolean {
+  const selectionsIn = createSelectionsIn(fragments);
+  const isUnread = (node: SelectionNode): boolean => {
+    if (!shouldIncludeNode(variables, node)) return false;
+    const isField = node.kind === Kind.FIELD && node.arguments?.length;
+    return (isField && !read.has(node)) || selectionsIn(node).some(isUnread);
+  };
+  return query.selectionSet.selections.some(isUnread);
+}
+
+/**
  * Reads what a query selects. The variables must be coerced, but only those in @skip and @include matter. Returns
  * undefined if the query can't be written in SQL.
  */
-export function readTree(
-  schema: GraphQLSchema,
-  operation: Operation,
-  variables: Record<string, unknown>,
-): Tree | undefined {
-  const collecting: Collecting = [schema, Object.fromEntries(operation.fragments), variables];
+export function readTree(operation: Query, variables: Record<string, unknown>): Tree | undefined {
+  const { schema, node, fragments } = operation;
+  const collecting: Collecting = [schema, Object.fromEntries(fragments), variables];
   const reader = new Reader(collecting);
   try {
     const query = schema.getQueryType() ?? unsupported();
-    const { fields } = collectFields(...collecting, query, operation.node.selectionSet);
+    const { fields } = collectFields(...collecting, query, node.selectionSet);
     const root = reader.readFields(query, fields);
     if (hasUnread(operation, variables, reader.read)) return undefined;
     const { rows, lists, aliases } = reader;

@@ -3,7 +3,7 @@ import type { Sql } from 'sql-template-tag';
 import type { Window } from '../../list/window.ts';
 import type { Table } from '../../model/table.ts';
 import type { ListValue } from '../../schema/field-extensions.ts';
-import type { Variables } from '../accept/field-cost.ts';
+import type { VariableValues } from '../accept/field-cost.ts';
 import type { SqlValue } from './json-sql.ts';
 
 /** An object, with its members in the order of the document. */
@@ -33,7 +33,7 @@ export interface Stored extends Aliased {
 export interface Row extends Stored {
   readonly kind: 'row';
   /** Returns the id. Takes coerced variables. @throws InvalidId, GraphQLError */
-  readonly toSql: (variables: Variables) => Sql;
+  readonly toSql: (variables: VariableValues) => Sql;
   readonly json: JsonObject;
 }
 
@@ -41,7 +41,7 @@ export interface Row extends Stored {
 export interface Aggregate extends Aliased {
   readonly kind: 'aggregate';
   /** Returns the SELECT. Takes coerced variables. @throws the error of an argument, GraphQLError */
-  readonly toSql: (variables: Variables) => Sql;
+  readonly toSql: (variables: VariableValues) => Sql;
   readonly json: JsonObject;
 }
 
@@ -60,7 +60,7 @@ export interface List extends Stored {
   /** The condition that selects the children of the row around the list; undefined for a list of all rows. */
   readonly ofParent: string | undefined;
   /** Takes coerced variables. @throws InvalidInput, InvalidId, InvalidCursor, GraphQLError */
-  readonly toWindow: (variables: Variables) => Window;
+  readonly toWindow: (variables: VariableValues) => Window;
   readonly json: JsonObject | ListValue;
   /** Whether the page is read. If not, only the number of all rows is selected. */
   readonly reads: boolean;

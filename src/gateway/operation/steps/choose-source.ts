@@ -1,10 +1,27 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
 import type { ExecutionResult } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 
+import type { Context } from '../../context.ts';
 import { toGatewayError } from '../../database/database-errors.ts';
-import { currentPosition, POSITION_HEADER, type SourceFor } from '../../model/source-for.ts';
-import { usesChanges } from '../accept/usage.ts';
+import type { DataSource } from '../../model/loaders.ts';
 import { type Call, mapResult } from '../request.ts';
+
+/** A header of responses. Reads that send it back are at least as recent as the response. */
+export const POSITION_HEADER = 'Store-Position';
+
+/** Returns a position. Clients compare positions as strings, to keep the latest; the gateway only checks for one. */
+const currentPosition = (): string =>
+  // Gateways of 3.1 compare it with positions in the write-ahead log, in bytes. Microseconds since 1970 are more, so
+  // those gateways read from the primary too.
+  (Date.now() * 1000).toString(16).padStart(16, '0');
+
+/** Returns the source for a read, by the headers of its request. */
+export const sourceFor = (
+  { source, olderSource = source }: Pick<Context, 'source' | 'olderSource'>,
+  headers: IncomingHttpHeaders,
+): DataSource => (headers['store-position'] === undefined ? olderSource : source);
 
 /** Whether every root field failed because the database is unavailable, so that nothing was read or written. */
 const isUnavailable = ({ data, errors }: ExecutionResult): boolean =>
@@ -20,12 +37,12 @@ const isUnknown = ({ data, errors: [error] = [] }: ExecutionResult): boolean =>
  * Chooses the source that a query reads. Mutations and queries of the change log use the current rows; reads that
  * send back the position of their response see at least these.
  */
-export const chooseSource = (sourceFor: SourceFor): Plugin<Call> => ({
+export const chooseSource = (context: Context): Plugin<Call> => ({
   onExecute({ args: { contextValue: call }, executeFn, setExecuteFn }) {
-    const { schema, operation, req, res, readsCurrent } = call;
+    const { operation, req, res, readsCurrent } = call;
     // Others may lack the latest changes, or the objects that they changed.
-    if (!usesChanges(schema, operation)) {
-      if (!readsCurrent) call.source = sourceFor(req.headers);
+    if (!operation.usesChanges) {
+      if (!readsCurrent) call.source = sourceFor(context, req.headers);
       return;
     }
     setExecuteFn((args) =>

@@ -9,27 +9,28 @@ import type { DataSource } from '../../model/loaders.ts';
 import { JsonText } from '../json-text.ts';
 import type { Operation } from '../operation.ts';
 import type { Call } from '../request.ts';
-import { type CompiledQuery, compileQuery, type PreparedStatement } from '../statement/compile.ts';
+import { CompiledQuery, type PreparedStatement } from '../statement/compile.ts';
 import { UNSENDABLE } from '../statement/json-sql.ts';
 import { createRunStatement } from '../statement/run-statement.ts';
-import { coerceVariables } from './graphql-js.ts';
 
 // Compiling and planning take as long as several executions, so only repeated queries are compiled.
 const COMPILE_AT_EXECUTION = 3;
 // After an error in a query's statement, the query is compiled again only after this many more executions.
 const EXECUTIONS_AFTER_FAILURE = 100;
 
-/** The number of a query's executions, negative after a failure, and the query's compiled form. */
-interface QueryState {
-  executions: number;
-  compiled: CompiledQuery | undefined;
+/** Counts an execution of a query, and returns its compiled form once it has one. */
+function countExecution(operation: Operation, source: DataSource): CompiledQuery | undefined {
+  operation.executions += 1;
+  if (operation.executions === COMPILE_AT_EXECUTION) {
+    operation.compiled = new CompiledQuery(operation, source);
+  }
+  return operation.compiled;
 }
 
-/** Calls a compiled query; undefined if graphql-js has to execute the query. */
-function prepare(compiled: CompiledQuery, call: Call): ReturnType<CompiledQuery> {
-  const coerced = coerceVariables(call);
+/** Prepares a compiled query for a call; returns undefined if graphql-js has to execute the query. */
+function prepare(compiled: CompiledQuery | undefined, { coerced }: Call) {
   try {
-    return coerced && compiled(coerced);
+    return coerced && compiled?.prepare(coerced);
   } catch (error) {
     if (!(error instanceof GatewayError || error instanceof GraphQLError)) throw error;
     // An argument is invalid. graphql-js finds the same error and reports its location.
@@ -49,21 +50,10 @@ const failingSource = (source: DataSource, error: unknown): DataSource => ({
  * every query with an error, so that error handling has only one implementation.
  */
 export function compileQueries(source: DataSource): Plugin<Call> {
-  const states = new WeakMap<Operation, QueryState>();
   const runOf = perObject(createRunStatement);
-
-  const countExecution = ({ schema, operation }: Call): QueryState => {
-    const state = states.get(operation) ?? { executions: 0, compiled: undefined };
-    states.set(operation, state);
-    state.executions += 1;
-    if (state.executions === COMPILE_AT_EXECUTION)
-      state.compiled = compileQuery(schema, operation, source);
-    return state;
-  };
 
   const executeStatement = async (
     call: Call,
-    state: QueryState,
     prepared: PreparedStatement,
     next: () => ExecutionResult | Promise<ExecutionResult>,
   ): Promise<ExecutionResult> => {
@@ -72,8 +62,8 @@ export function compileQueries(source: DataSource): Plugin<Call> {
       json = await runOf(call.source)(prepared, call.recipient);
     } catch (error) {
       if (!isServerFault(error) && !(error instanceof RecipientGone)) {
-        state.compiled = undefined;
-        state.executions = COMPILE_AT_EXECUTION - 1 - EXECUTIONS_AFTER_FAILURE;
+        call.operation.compiled = undefined;
+        call.operation.executions = COMPILE_AT_EXECUTION - 1 - EXECUTIONS_AFTER_FAILURE;
       }
       // The statement is not retried: graphql-js reports its error for each root field that reads from the database.
       call.source = failingSource(call.source, error);
@@ -89,12 +79,11 @@ export function compileQueries(source: DataSource): Plugin<Call> {
       const isCompilable = operation.node.operation === OperationTypeNode.QUERY;
       if (!isCompilable || estimate.bytes > source.db.maxJsonBytes) return;
       setExecuteFn((args) => {
-        const state = countExecution(call);
-        const prepared = state.compiled && prepare(state.compiled, call);
+        const prepared = prepare(countExecution(operation, source), call);
         if (!prepared) return executeFn(args);
         return typeof prepared === 'string'
           ? { data: new JsonText(prepared) }
-          : executeStatement(call, state, prepared, () => executeFn(args));
+          : executeStatement(call, prepared, () => executeFn(args));
       });
     },
   };

@@ -37,7 +37,8 @@ function keyInExtensions({ params }: OperationRequest): string | undefined {
 }
 
 /** Returns the only mutation of an operation; undefined if there is none. @throws GatewayError if there are several */
-function onlyMutation({ schema, operation, coerced = {} }: Call) {
+function onlyMutation({ operation, coerced = {} }: Call) {
+  const { schema } = operation;
   const root = schema.getMutationType();
   if (!root) return undefined;
   const { selectionSet } = operation.node;

@@ -78,7 +78,7 @@ export function shareResults(
 
   return (call, request) => {
     const { root, variables, stream } = request;
-    const key = `${numberOf(root)} ${numberOf(call.operation)} ${variables}`;
+    const key = `${numberOf(root)} ${call.operation.id} ${variables}`;
     const made = recent.get(key);
     if (made) return made;
     const known = pending.get(key);

@@ -7,13 +7,12 @@ import type { Config } from '../../config/config.ts';
 import type { OpenStream } from '../../context.ts';
 import { GatewayError, toError } from '../../contract/gateway-error.ts';
 import { toGatewayError } from '../../database/database-errors.ts';
+import { findInputErrors } from '../accept/input.ts';
 import { toExecutionError } from '../client-errors.ts';
 import { type Call, EVENT_ID, mapResult } from '../request.ts';
 import type { Streams } from '../streams.ts';
-import { executeByGraphqlJs, ExecutionContext, findInputErrors } from './graphql-js.ts';
-import { limitCost } from './limit-cost.ts';
-import { limitTime } from './limit-time.ts';
-import { reportDeprecations } from './report-usage.ts';
+import { executeByGraphqlJs, ExecutionContext } from './graphql-js.ts';
+import { limitResult, limitTime } from './limits.ts';
 import { shareResults } from './share-results.ts';
 import { traceOperations } from './trace-operations.ts';
 
@@ -22,9 +21,9 @@ const NO_STREAM = 'Subscriptions require Accept: text/event-stream, or a WebSock
 
 /** Returns the changes that a subscription follows. @throws GraphQLError, GatewayError */
 async function findSource(call: Call, stream: OpenStream): Promise<AsyncIterable<unknown>> {
-  const { schema, operation, variables } = call;
+  const { operation, variables } = call;
   const source = await createSourceEventStream({
-    schema,
+    schema: operation.schema,
     document: operation.document,
     operationName: operation.node.name?.value,
     variableValues: variables,
@@ -50,13 +49,12 @@ function createExecute(config: Config) {
       executeByGraphqlJs(config),
       limitTime(config.responseTimeoutMs),
       traceOperations(),
-      reportDeprecations,
-      limitCost(config.limits),
+      limitResult(config.limits),
     ],
   })();
   return (call: Call, change: Change): ExecutionResult | Promise<ExecutionResult> => {
-    const { schema, operation } = call;
-    const args = { schema, document: operation.document, contextValue: call, rootValue: change };
+    const { schema, document } = call.operation;
+    const args = { schema, document, contextValue: call, rootValue: change };
     return mapResult(execute(args), (result) => ({ ...result, [EVENT_ID]: cursorOf(change) }));
   };
 }

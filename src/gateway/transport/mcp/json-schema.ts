@@ -23,7 +23,7 @@ import {
 import { z } from 'zod';
 
 import { isError } from '../../operation/accept/usage.ts';
-import { type Operation, operationOf } from '../../operation/operation.ts';
+import { type Operation, ParsedDocument } from '../../operation/operation.ts';
 
 /** The JSON Schema (2020-12) of an object. */
 export interface ToolSchema extends JSONObject {
@@ -129,7 +129,7 @@ export function toOutputSchema(
   // collectFields would ask for the values of variables in @skip and @include.
   const document = visit(operation.document, { Directive: () => null });
   const isWhole = document === operation.document;
-  const { node, fragments } = operationOf(document, undefined) ?? operation;
+  const { node, fragments } = new ParsedDocument(schema, document).find() ?? operation;
   const context = [schema, Object.fromEntries(fragments), {}] as const;
   const toObject = (
     type: GraphQLObjectType,

@@ -28,9 +28,8 @@ import { ConfigError } from '../../config/config.ts';
 import { toError } from '../../contract/gateway-error.ts';
 import { MAX_LABEL_LENGTH, MAX_LINES, MAX_LIST_SIZE } from '../../contract/parse.ts';
 import { upperFirst } from '../../model/words.ts';
-import { usageOf } from '../../operation/accept/usage.ts';
 import { type Bounds, parseWithin, validateWithin } from '../../operation/accept/validation.ts';
-import { type Operation, operationOf } from '../../operation/operation.ts';
+import { type Operation, ParsedDocument } from '../../operation/operation.ts';
 import { toInputSchema, toOutputSchema, type ToolSchema } from './json-schema.ts';
 
 const KEY = 'idempotencyKey';
@@ -189,7 +188,8 @@ function toTool(source: Source, schema: GraphQLSchema, bounds: Bounds): Tool {
   const document = parseWithin(bounds.limits, source);
   const [error] = validateWithin(bounds, schema, document);
   if (error) throw error;
-  const operation = operationOf(document, undefined) ?? refuse('A file must have one operation.');
+  const operation =
+    new ParsedDocument(schema, document).find() ?? refuse('A file must have one operation.');
   const { node } = operation;
   const { name, description, operation: type } = node;
   const root = schema.getRootType(type);
@@ -200,10 +200,7 @@ function toTool(source: Source, schema: GraphQLSchema, bounds: Bounds): Tool {
   return {
     text: source.body,
     parsed: document,
-    scopes: [
-      mutation?.extensions.scope ?? [],
-      usageOf(schema, operation).reads ? 'read' : [],
-    ].flat(),
+    scopes: [mutation?.extensions.scope ?? [], operation.usage.reads ? 'read' : []].flat(),
     definition: {
       name: name.value,
       title: toTitle(name.value),

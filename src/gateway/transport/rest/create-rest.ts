@@ -10,6 +10,7 @@ import { parse } from '../../contract/parse.ts';
 import { toDay } from '../../kinds/times.ts';
 import { bindSource } from '../../model/loaders.ts';
 import type { EndpointOptions } from '../../operation/perform.ts';
+import { sourceFor } from '../../operation/steps/choose-source.ts';
 import type { RestOperation, RestResult, Store } from '../../store.ts';
 import { isUnchanged, JSON_CONTENT_TYPE, rootFrom } from '../http/request.ts';
 
@@ -108,7 +109,7 @@ export const createRest =
           const { isAnonymous } = caller;
           metrics.countCalls([name], request.headers, { isAnonymous, isDeprecated });
           if (Date.now() >= end) throw new GatewayError('GONE');
-          const source = context.sourceFor?.(request.headers) ?? context.source;
+          const source = sourceFor(context, request.headers);
           const result = await operation.get(bindSource(source, request), {
             params: schema.params ? parse(schema.params, request.params) : {},
             query: schema.querystring ? parse(schema.querystring, request.query) : {},

@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { withGatewayErrors } from '../../contract/error-codes.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
 import { toDay } from '../../kinds/times.ts';
-import { POSITION_HEADER } from '../../model/source-for.ts';
+import { POSITION_HEADER } from '../../operation/steps/choose-source.ts';
 import type { RestOperation, Store } from '../../store.ts';
 import { describeLifecycle, guideOf, lifecycleHeaders, pathOf } from './create-rest.ts';
 

@@ -12,7 +12,7 @@ import { isLargerThan, JsonText } from '../json-text.ts';
 import { type Call, mapResult } from '../request.ts';
 import { MAX_RESULT_COST } from '../streams.ts';
 
-const { QUERY, SUBSCRIPTION } = OperationTypeNode;
+const { MUTATION, QUERY, SUBSCRIPTION } = OperationTypeNode;
 
 const tooCostly = (cost: number, maxCost: number): GatewayError =>
   new GatewayError(
@@ -32,12 +32,20 @@ const withCost = (result: ExecutionResult, call: Call, limits: Limits): Executio
   return { ...result, extensions: { ...result.extensions, cost } };
 };
 
+/** Returns a result with the deprecated schema elements that the operation uses, if any. */
+const withDeprecations = (result: ExecutionResult, { operation }: Call): ExecutionResult => {
+  const { deprecated } = operation.usage;
+  if (deprecated.size === 0) return result;
+  const deprecations = Array.from(deprecated, ([coordinate, reason]) => ({ coordinate, reason }));
+  return { ...result, extensions: { ...result.extensions, deprecations } };
+};
+
 const rejection = (error: GatewayError, call: Call, limits: Limits): ExecutionResult =>
   withCost({ errors: [toExecutionError(error)] }, call, limits);
 
 /**
  * Returns the reason to reject an operation before its execution; undefined if there is none. A query whose response
- * could be too large is not rejected, because limitCost measures its response.
+ * could be too large is not rejected, because limitResult measures its response.
  */
 function findError(call: Call, limits: Limits): GatewayError | undefined {
   const { operation, estimate } = call;
@@ -86,17 +94,21 @@ function measure(
  * Replaces a result whose data is too large by an error. Only a query is executed if its data could be too large; any
  * other data can only be larger than its estimate because of a defect.
  *
- * Adds the cost to the result of every executed query or mutation with the header `GraphQL-Cost: report`. The result of
- * an operation that is rejected for its cost or the size of its response contains it too.
+ * Adds to the result of every executed operation the deprecated schema elements that it uses, and to that of a query or
+ * mutation with the header `GraphQL-Cost: report` the cost. The result of an operation that is rejected for its cost or
+ * the size of its response contains the cost too.
  */
-export const limitCost = (limits: Limits): Plugin<Call> => ({
+export const limitResult = (limits: Limits): Plugin<Call> => ({
   onExecute({ args: { contextValue: call, rootValue }, executeFn, setExecuteFn }) {
     const { operation, estimate, req } = call;
     const { maxResponseBytes } = limits;
     const isReported = rootValue === undefined && req.headers['graphql-cost'] === 'report';
     const limit = (result: ExecutionResult): ExecutionResult => {
       const measured = measure(result, estimate, maxResponseBytes);
-      if (measured) return isReported ? withCost(measured, call, limits) : measured;
+      if (measured) {
+        const reported = withDeprecations(measured, call);
+        return isReported ? withCost(reported, call, limits) : reported;
+      }
       const error =
         operation.node.operation === QUERY
           ? responseTooLarge(maxResponseBytes)
@@ -132,6 +144,37 @@ export function queueLarge(): Plugin<Call> {
           return recipient.destroyed ? {} : executeFn(args);
         }),
       );
+    },
+  };
+}
+
+/**
+ * Returns an error if an operation takes longer than `timeoutMs`, counted from `arrivedAt`, or if one result of a
+ * subscription takes longer. The error is OUTCOME_UNKNOWN for a mutation, otherwise SERVICE_UNAVAILABLE. Once the
+ * caller has the error, reads are cancelled if the database can cancel them (database/recipient.ts); writes continue.
+ */
+export function limitTime(timeoutMs: number): Plugin<Call> {
+  const message = `The operation took longer than ${timeoutMs} ms.`;
+  const errorOf = ({ operation }: Call): GatewayError =>
+    operation.node.operation === MUTATION
+      ? new GatewayError('OUTCOME_UNKNOWN', `${message} It may still complete.`)
+      : new GatewayError('SERVICE_UNAVAILABLE', message);
+  return {
+    onExecute({ args: { contextValue: call, rootValue }, executeFn, setExecuteFn }) {
+      const withTimeout = (execution: Promise<ExecutionResult>): Promise<ExecutionResult> =>
+        new Promise((resolve, reject) => {
+          // An operation with a new document may already have waited in the queue.
+          const passedMs = rootValue === undefined ? performance.now() - call.arrivedAt : 0;
+          const timer = setTimeout(
+            () => resolve({ errors: [toExecutionError(errorOf(call))] }),
+            Math.max(0, timeoutMs - passedMs),
+          );
+          execution.finally(() => clearTimeout(timer)).then(resolve, reject);
+        });
+      setExecuteFn((args) => {
+        const execution = executeFn(args);
+        return execution instanceof Promise ? withTimeout(execution) : execution;
+      });
     },
   };
 }

@@ -1,0 +1,201 @@
+import { shouldIncludeNode } from '@graphql-tools/utils';
+import {
+  coerceInputValue,
+  getArgumentValues,
+  getVariableValues,
+  GraphQLError,
+  isInputType,
+  isNonNullType,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionNode,
+  typeFromAST,
+} from 'graphql';
+
+import type { Config, Limits } from '../../config/config.ts';
+import { GatewayError, InvalidInput, type Issue } from '../../contract/gateway-error.ts';
+import { MAX_LINES, MAX_LIST_SIZE } from '../../contract/parse.ts';
+import { toExecutionError, toInputError } from '../client-errors.ts';
+import type { Operation } from '../operation.ts';
+import type { Call } from '../request.ts';
+import { createSelectionsIn } from './document-size.ts';
+import type { VariableValues } from './field-cost.ts';
+import { MAX_VALIDATION_ERRORS } from './validation.ts';
+import { pathToNull, withExpected, withMissingField } from './value-errors.ts';
+
+// No input in the schema is nested more deeply than this. Without a limit, the errors of scalars would quote invalid
+// values of any depth.
+const MAX_INPUT_DEPTH = 10;
+
+const tooLarge = (message: string): Issue => ({ path: [], message });
+
+/**
+ * Returns the maximum size of a list or an object. A list of objects contains the lines of a mutation, which have a
+ * separate limit.
+ */
+const maxSizeOf = (value: object, depth: number): number =>
+  depth === 1 && Array.isArray(value) && typeof value[0] === 'object' ? MAX_LINES : MAX_LIST_SIZE;
+
+/**
+ * Searches a variable for a value that is too large. Each variable is checked once, although many fields can use it.
+ */
+function findLargeValue(value: unknown, depth: number, limits: Limits): Issue | undefined {
+  const { maxTextLength } = limits;
+  if (typeof value === 'string') {
+    if (value.length <= maxTextLength) return undefined;
+    return tooLarge(`must be at most ${maxTextLength} characters long.`);
+  }
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (depth > MAX_INPUT_DEPTH) return tooLarge('is nested too deeply.');
+  // graphql-js reports each unknown field separately, and quotes the whole input each time.
+  const size = Array.isArray(value) ? value.length : Object.keys(value).length;
+  const max = maxSizeOf(value, depth);
+  if (size > max) return tooLarge(`must have at most ${max} values.`);
+  for (const [name, inner] of Object.entries(value)) {
+    if (name.length > maxTextLength) {
+      return tooLarge(`must not contain names longer than ${maxTextLength} characters.`);
+    }
+    const issue = findLargeValue(inner, depth + 1, limits);
+    if (issue) return { ...issue, path: [name, ...issue.path] };
+  }
+  return undefined;
+}
+
+/**
+ * Returns the variables that the operation declares. Other variables have no effect (GraphQL §6.1.2), and their number
+ * is limited only by the size of the body.
+ * @throws GraphQLError if a variable is too large
+ */
+export function takeDeclared(
+  node: OperationDefinitionNode,
+  variables: VariableValues,
+  limits: Limits,
+): VariableValues {
+  // No prototype, because a variable may be named `constructor`.
+  const declared: Record<string, unknown> = Object.create(null);
+  for (const definition of node.variableDefinitions ?? []) {
+    const name = definition.variable.name.value;
+    if (!Object.hasOwn(variables, name)) continue;
+    const issue = findLargeValue(variables[name], 1, limits);
+    if (issue) {
+      const path = [name, ...issue.path];
+      throw toExecutionError(new InvalidInput([{ ...issue, path }]), definition);
+    }
+    declared[name] = variables[name];
+  }
+  return declared;
+}
+
+/** Returns the variables with the values that graphql-js would pass on; undefined if one does not fit its type. */
+export const coerceVariables = (
+  { schema, node: { variableDefinitions = [] } }: Operation,
+  variables: VariableValues,
+): Call['coerced'] =>
+  getVariableValues(schema, variableDefinitions, variables, { maxErrors: 1 }).coerced;
+
+/**
+ * Returns the errors of variables that do not fit their types, with the path of each value. graphql-js includes the
+ * path only in its messages.
+ */
+function findVariableErrors(
+  { operation: { schema, node: operation }, variables }: Call,
+  hideSuggestions: boolean,
+): GraphQLError[] {
+  const errors: GraphQLError[] = [];
+  const add = (error: GraphQLError): void => {
+    errors.push(error);
+    if (errors.length === MAX_VALIDATION_ERRORS) throw error;
+  };
+  try {
+    for (const node of operation.variableDefinitions ?? []) {
+      const name = node.variable.name.value;
+      const type = typeFromAST(schema, node.type);
+      const isOptional = node.defaultValue || !isNonNullType(type);
+      if (!isInputType(type) || (isOptional && !Object.hasOwn(variables, name))) continue;
+      coerceInputValue(
+        variables[name],
+        type,
+        (path, _value, error) => {
+          const place = withMissingField([name, ...path.map(String)], error.message);
+          const message = withExpected(error.message, hideSuggestions ? undefined : schema);
+          add(toInputError(error, node, { path: place, message }));
+        },
+        hideSuggestions,
+      );
+    }
+  } catch (error) {
+    if (errors.length < MAX_VALIDATION_ERRORS) throw error;
+  }
+  return errors;
+}
+
+/**
+ * Returns the error for an invalid argument of a field or directive, with the node's location. By now, only a
+ * variable that is null can be invalid: everything else has been validated.
+ */
+function toArgumentError(
+  error: unknown,
+  node: SelectionNode,
+  { usage }: Operation,
+  variables: VariableValues,
+): GraphQLError {
+  if (error instanceof GraphQLError) {
+    const args = node.kind === Kind.FIELD ? (usage.fields.get(node)?.args ?? []) : [];
+    const path = pathToNull(node, args, variables, error.nodes?.[0]);
+    return toInputError(error, node, path && { path, message: 'must not be null.' });
+  }
+  if (error instanceof GatewayError) return toExecutionError(error, node);
+  throw error;
+}
+
+/**
+ * Returns the errors of the arguments in an operation's selections, given coerced variables. Each fragment is checked
+ * only once, because its arguments are the same in every place. Nothing is checked inside a field whose arguments are
+ * invalid, because graphql-js would not execute it.
+ */
+function findArgumentErrors(
+  operation: Operation,
+  variables: Record<string, unknown>,
+): GraphQLError[] {
+  const { fields } = operation.usage;
+  const errors: GraphQLError[] = [];
+  const selectionsIn = createSelectionsIn(operation.fragments);
+
+  /** Checks a node, and returns the selections inside it; none if it is excluded. */
+  const checkNode = (node: SelectionNode): readonly SelectionNode[] => {
+    if (!shouldIncludeNode(variables, node)) return [];
+    const field = node.kind === Kind.FIELD ? fields.get(node) : undefined;
+    if (field && node.kind === Kind.FIELD) {
+      const args = getArgumentValues(field, node, variables);
+      field.extensions.checkArguments?.(args);
+    }
+    return selectionsIn(node);
+  };
+
+  const walk = (selections: readonly SelectionNode[]): void => {
+    for (const node of selections) {
+      if (errors.length >= MAX_VALIDATION_ERRORS) return;
+      try {
+        walk(checkNode(node));
+      } catch (error) {
+        errors.push(toArgumentError(error, node, operation, variables));
+      }
+    }
+  };
+
+  walk(operation.node.selectionSet.selections);
+  return errors;
+}
+
+/**
+ * Returns an error for each variable that does not fit its type or, if all fit, for each invalid page size, cursor, id
+ * or other argument. They are found before the execution, because otherwise they would discard the result of a write, or
+ * of other fields. They have no path, because there is no result.
+ */
+export const findInputErrors = (
+  call: Call,
+  { introspection }: Pick<Config, 'introspection'>,
+): GraphQLError[] =>
+  call.coerced
+    ? findArgumentErrors(call.operation, call.coerced)
+    : findVariableErrors(call, !introspection);
