@@ -467,8 +467,8 @@ const STATEMENT: Fault[] = [
 const WRITES: Fault[] = [
   {
     name: 'a day that is infinity is an error until its query is compiled',
-    file: 'src/gateway/schema/create-builder.ts',
-    text: '      sendInfiniteAsNull(schema);\n',
+    file: 'src/gateway/schema/store-builder.ts',
+    text: '    sendInfiniteAsNull(schema);\n',
     replacement: '',
     test: ['test/gateway/both/own-fields.test.ts', 'a day that only SQL can store'],
   },

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { readConfig } from '../../src/gateway/config/config.ts';
-import { createBuilder } from '../../src/gateway/index.ts';
+import { StoreBuilder } from '../../src/gateway/index.ts';
 import { requireComputedTypes } from '../../src/gateway/schema/check-computed.ts';
 import { createLog } from '../../src/gateway/telemetry/log.ts';
 import { copyBookshop, type Edit, importBookshop, openPgliteOf } from '../support/bookshop.ts';
@@ -367,7 +367,7 @@ describe('a resolver', () => {
 });
 
 it('only the resolvers of mutations have the caller, by their types', () => {
-  const { builder } = createBuilder<{ PrismaTypes: object }>({
+  const { builder } = new StoreBuilder<{ PrismaTypes: object }>({
     datamodel: { datamodel: { models: {} } },
     tables: {},
     scopes: ['any'],

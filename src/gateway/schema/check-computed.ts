@@ -33,15 +33,14 @@ function computedBy(
  */
 export async function requireComputedTypes(
   { query }: Session,
-  { schema, changedTypes }: Pick<Store, 'schema' | 'changedTypes'>,
+  { schema, repositories }: Pick<Store, 'schema' | 'repositories'>,
 ): Promise<void> {
-  for (const { type, field } of fieldsIn(schema)) {
-    const rows = changedTypes.get(type.name);
-    const computed = rows && computedBy(field.extensions.sql, rows.name);
+  for (const { type, field, place } of fieldsIn(schema)) {
+    const repository = repositories.get(type.name);
+    const computed = repository && computedBy(field.extensions.sql, repository.name);
     const types = TYPES[getNamedType(field.type).name];
     if (!computed || !types) continue;
     const [value, from] = computed;
-    const place = `${type.name}.${field.name}`;
     const [row] = await query<{ type: string }>(
       raw(`select pg_typeof((select ${value} from ${from} limit 0))::text as type`),
     ).catch((error: unknown) => {

@@ -117,13 +117,13 @@ export async function requireSortIndexes(
  */
 export const checkDatabase = (
   db: Database,
-  { migrations, changedTypes }: { readonly migrations: URL; readonly changedTypes: Tables },
+  { migrations, repositories }: { readonly migrations: URL; readonly repositories: Tables },
   log: Log,
 ): Promise<void> =>
   db.transaction(async (session) => {
     await session.query(sql`select set_config('quote_all_identifiers', 'off', true)`);
-    await requirePlainNames(session, changedTypes);
-    await requireModel(session, changedTypes, migrations, log);
-    await requireRecorded(session, changedTypes);
-    await requireSortIndexes(session, changedTypes.values());
+    await requirePlainNames(session, repositories);
+    await requireModel(session, repositories, migrations, log);
+    await requireRecorded(session, repositories);
+    await requireSortIndexes(session, repositories.values());
   });

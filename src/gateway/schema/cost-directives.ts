@@ -8,6 +8,7 @@ import {
   GraphQLString,
 } from 'graphql';
 
+import type { Repository } from '../repository.ts';
 import type { Cost, ListSize } from './field-extensions.ts';
 
 const names = new GraphQLList(new GraphQLNonNull(GraphQLString));
@@ -71,10 +72,29 @@ export const listOf = (
 /** The cost of a string is counted in units of this many characters, the maximum length of a name. */
 export const TEXT_LENGTH = 255;
 
+// The change log contains a row's strings before and after the change. Recording a string of 255 characters (up to a
+// kilobyte) takes PostgreSQL as long as reading ten fields of a row, which cost 1 each.
+const TEXT_COST = 20;
+// Each mutation has its own transaction.
+const WRITE_COST = 100;
 // A line writes a row, a change and, with an idempotency key, the stored result.
 const LINE_COST = 30;
 
-/** Returns the cost of each line of a mutation. `textCost` is the cost of the strings in a line. */
-export const lineCost = (textCost = 0): { directives: { cost: Cost } } => ({
-  directives: { cost: { weight: String(LINE_COST + textCost) } },
+const withTexts = (weight: number, { textLength }: Repository): { directives: { cost: Cost } } => ({
+  directives: {
+    cost: { weight: String(weight + TEXT_COST * Math.ceil(textLength / TEXT_LENGTH)) },
+  },
+});
+
+/** Returns the cost of a mutation that writes a row. */
+export const costOf = (repository: Repository) => withTexts(WRITE_COST, repository);
+
+/** Returns the cost of each line of a mutation. */
+export const lineCost = (repository: Repository) => withTexts(LINE_COST, repository);
+
+/** Returns the extensions of an input whose strings may be in indexed columns. */
+export const textsOf = ({ inputs }: Repository): { indexedTexts: readonly string[] } => ({
+  indexedTexts: inputs
+    .filter(({ field }) => field?.type === 'String' && field.isIndexed)
+    .map(({ name }) => name),
 });

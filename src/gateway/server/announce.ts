@@ -29,10 +29,10 @@ export function announceDeprecated(
 /** Warns about columns that contain `infinity` or `-infinity`, which only SQL can write. */
 export async function announceInfinite(
   db: Database,
-  { changedTypes }: Store,
+  { repositories }: Store,
   log: Log,
 ): Promise<void> {
-  for (const { name, fields } of changedTypes.values()) {
+  for (const { name, fields } of repositories.values()) {
     for (const { ownColumn: column, isNullable, kind } of Object.values(fields)) {
       if (!kind.isSendable) continue;
       // An index on the sort's key finds them, and the missing times, which count as infinite.

@@ -27,7 +27,7 @@ export async function createGateway(store: Store, db: Database, config: Config, 
   const metrics = createMetrics(db.registry, facts);
   const changes = createFeed(
     db,
-    [...store.changedTypes.keys()],
+    [...store.repositories.keys()],
     log,
     metrics.streams.observeChanges,
   );
