@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 
 import { readConfig } from '../../src/gateway/config/config.ts';
 import { StoreBuilder } from '../../src/gateway/index.ts';
-import { requireComputedTypes } from '../../src/gateway/schema/check-computed.ts';
+import { checkDatabase } from '../../src/gateway/schema/check-database.ts';
 import { createLog } from '../../src/gateway/telemetry/log.ts';
 import { copyBookshop, type Edit, importBookshop, openPgliteOf } from '../support/bookshop.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
@@ -204,8 +204,9 @@ describe('a store with a mistake does not start, and says why', () => {
     const copy = copyBookshop([['book.ts', '.copies = 0`', `${condition}\``]]);
     onTestFinished(() => rmSync(copy, { recursive: true }));
     const store = await importBookshop(copy);
-    const db = await openPgliteOf(store)(readConfig({}), createLog('error'));
-    await expect(requireComputedTypes(db, store)).rejects.toThrow(message);
+    const log = createLog('error');
+    const db = await openPgliteOf(store)(readConfig({}), log);
+    await expect(checkDatabase(db, store, log)).rejects.toThrow(message);
     await db.close();
   });
 });

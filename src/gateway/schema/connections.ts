@@ -8,7 +8,8 @@ import { ALL_ROWS } from '../list/pages.ts';
 import { DEFAULT_PAGE } from '../list/window.ts';
 import type { Repository } from '../repository.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
-import type { FieldSql, ListSize } from './field-extensions.ts';
+import { listOf } from './cost-directives.ts';
+import type { FieldSql } from './field-extensions.ts';
 import type { InputTypes } from './input-types.ts';
 
 // How many statements for lists and counts one request may run at a time. The limit leaves connections for other
@@ -21,19 +22,14 @@ const requestOf = (context: CallContext): ListRequest => ({
   recipient: context.recipient,
 });
 
-const PAGE_SIZE: ListSize = {
-  assumedSize: DEFAULT_PAGE,
-  slicingArguments: ['first', 'last'],
-  sizedFields: ['edges', 'nodes'],
-  requireOneSlicingArgument: false,
-};
+const PAGE_SIZE = listOf(DEFAULT_PAGE, ['first', 'last'], ['edges', 'nodes']).directives;
 
 /** Returns a function that creates the options of a field with a page of the rows of a parent. */
 export const createPage =
   <Root extends object>(parentOf: (root: Root) => bigint) =>
   <Row>({ source, loadPage, loadCount }: Pages<Row>) => ({
     extensions: {
-      directives: { cost: { weight: '20' }, listSize: PAGE_SIZE },
+      directives: { cost: { weight: '20' }, ...PAGE_SIZE },
       sql: { kind: 'list', source } satisfies FieldSql,
       checkArguments: (args: object) => void source.toWindow(args),
     },

@@ -8,7 +8,7 @@ import type { Deleted, Repository } from '../repository.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
 import { requireInputs } from './check-store.ts';
 import { createCount, createPage, defineList, rootPage } from './connections.ts';
-import { costOf, lineCost, textsOf } from './cost-directives.ts';
+import { costOf, lineCost, listOf, textsOf } from './cost-directives.ts';
 import type { ErrorTypes } from './error-types.ts';
 import type { InputTypes } from './input-types.ts';
 import { IDEMPOTENCY_KEY } from './mutations.ts';
@@ -224,12 +224,6 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
   lines(input: InputRef, errors: readonly ErrorType[], { result, field, description }: LineNames) {
     const type = this.#type;
     const repository = this.#repository;
-    const listSize = {
-      assumedSize: MAX_LIST_SIZE,
-      slicingArguments: ['input'],
-      sizedFields: [field],
-      requireOneSlicingArgument: false,
-    };
     return {
       type: this.#builder.objectRef<Written<Row>>(result).implement({
         description,
@@ -242,7 +236,7 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
           }),
         }),
       }),
-      extensions: { directives: { listSize } },
+      extensions: listOf(MAX_LIST_SIZE, ['input'], [field]),
       errors: { types: this.#errors.withLine(errors) },
       args: this.#builder.args((t) => ({
         input: t.field({

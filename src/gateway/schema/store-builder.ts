@@ -1,5 +1,4 @@
 import type { OutputRef } from '@pothos/core';
-import { specifiedDirectives } from 'graphql';
 
 import type { MutationContext } from '../context.ts';
 import type { Kind } from '../kinds/kind.ts';
@@ -11,7 +10,7 @@ import type { Builder, StoreTypes } from './builder-types.ts';
 import { ChangeTypes } from './change-types.ts';
 import { checkStore, requireTypes } from './check-store.ts';
 import { defineTotalCount } from './connections.ts';
-import { cost, listSize } from './cost-directives.ts';
+import { DIRECTIVES } from './cost-directives.ts';
 import { ErrorTypes } from './error-types.ts';
 import { InputTypes } from './input-types.ts';
 import { defineNodes } from './nodes.ts';
@@ -121,10 +120,7 @@ export class StoreBuilder<Types extends StoreTypes> {
     const errorCodes = this.#errors.defineCodes();
     // Fields are in the order of their definition, so each type starts with its id.
     const schema = replaceId(
-      this.#pothos.toSchema({
-        sortSchema: false,
-        directives: [...specifiedDirectives, cost, listSize],
-      }),
+      this.#pothos.toSchema({ sortSchema: false, directives: [...DIRECTIVES] }),
     );
     sendInfiniteAsNull(schema);
     limitResults(schema);
