@@ -31,7 +31,7 @@ export type { RestOperation, Store } from './store.ts';
 export type { OperationRequest } from './operation/request.ts';
 
 // GraphQL: the builder, and resolvers of fields.
-export { createBuilder } from './schema/create-builder.ts';
+export { StoreBuilder } from './schema/store-builder.ts';
 export { listOf } from './schema/cost-directives.ts';
 export { IDEMPOTENCY_KEY } from './schema/mutations.ts';
 export { aggregate, derivedValue, relatedRow, relatedValue } from './schema/rows.ts';

@@ -105,22 +105,25 @@ export interface Repository<Row extends object = object, New = unknown> extends 
   readonly toRecorded: (filter: object) => RecordedCondition[];
 }
 
-const createNotFound = (type: string, { short }: Words): ErrorAbout<bigint> =>
+const createNotFound = (type: string, { singular }: Words): ErrorAbout<bigint> =>
   errorOf(
     `${toEnumName(type)}_NOT_FOUND`,
     404,
-    `The ${short} does not exist.`,
-    (id: bigint, line: number | null = null) => ({ message: `There is no ${short} ${id}.`, line }),
+    `The ${singular} does not exist.`,
+    (id: bigint, line: number | null = null) => ({
+      message: `There is no ${singular} ${id}.`,
+      line,
+    }),
   );
 
 const createInUse = (
   type: string,
-  { short }: Words,
+  { singular }: Words,
   usedBy: readonly string[],
 ): ErrorAbout<bigint> => {
   const reason = `has ${usedBy.join(' or ')}, so it cannot be deleted.`;
-  return errorOf(`${toEnumName(type)}_IN_USE`, 409, `The ${short} ${reason}`, (id: bigint) => ({
-    message: `${upperFirst(short)} ${id} ${reason}`,
+  return errorOf(`${toEnumName(type)}_IN_USE`, 409, `The ${singular} ${reason}`, (id: bigint) => ({
+    message: `${upperFirst(singular)} ${id} ${reason}`,
   }));
 };
 
@@ -195,7 +198,7 @@ const createPagesBy =
     requireIndexes(from, [missingIndex(field)]);
     return pagesOf(
       listing,
-      `${toFieldName(words.all)}By${upperFirst(name.replace(/Id$/, ''))}`,
+      `${toFieldName(words.plural)}By${upperFirst(name.replace(/Id$/, ''))}`,
       // A column that refers to rows contains their ids.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       { column: field.ownColumn, of: (row) => row[name] as bigint | null },

@@ -74,10 +74,10 @@ export interface Store {
   readonly title: string;
   /** The folder with the migrations, in Prisma Migrate's layout. */
   readonly migrations: URL;
-  /** The GraphQL schema, built with the builder from createBuilder. */
+  /** The GraphQL schema, built with a StoreBuilder. */
   readonly schema: GraphQLSchema;
-  /** The schema types whose changes are recorded, with their rows. */
-  readonly changedTypes: ReadonlyMap<string, Repository>;
+  /** The repositories of the types in the schema. */
+  readonly repositories: ReadonlyMap<string, Repository>;
   /** Further plugins of Yoga, or of Envelop: operation/perform.ts says what they can rely on. */
   readonly plugins?: readonly StorePlugin[];
   /** The store's error codes, besides the gateway's. */

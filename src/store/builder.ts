@@ -1,4 +1,4 @@
-import { createBuilder } from '../gateway/index.ts';
+import { StoreBuilder } from '../gateway/index.ts';
 import type PrismaTypes from './generated/pothos.ts';
 import { getDatamodel } from './generated/pothos.ts';
 import { TABLES } from './generated/tables.ts';
@@ -7,10 +7,12 @@ interface Types {
   PrismaTypes: PrismaTypes;
 }
 
-/** The pet store's Pothos builder, and the gateway's helpers that define types with it. */
-export const { builder, Node, fieldsOf, newInputOf, deletedOf, linesField, addLine, createSchema } =
-  createBuilder<Types>({
-    datamodel: getDatamodel(),
-    tables: TABLES,
-    scopes: ['pets:write', 'inventory:write', 'orders:write'],
-  });
+/** Defines the pet store's types. */
+export const store = new StoreBuilder<Types>({
+  datamodel: getDatamodel(),
+  tables: TABLES,
+  scopes: ['pets:write', 'inventory:write', 'orders:write'],
+});
+
+/** Pothos' builder, and the interface of types with global ids. */
+export const { builder, Node } = store;

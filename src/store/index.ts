@@ -3,7 +3,7 @@ import './category/schema.ts';
 import './pet/schema.ts';
 import './inventory/schema.ts';
 import './order/schema.ts';
-import { createSchema } from './builder.ts';
+import { store } from './builder.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { listOrders } from './order/rest.ts';
 import { getPet } from './pet/rest.ts';
@@ -15,7 +15,7 @@ import { pages } from './start-page.ts';
 export const petStore: Store = {
   title: 'Pet store',
   migrations: MIGRATIONS,
-  ...createSchema(),
+  ...store.createSchema(),
   fillSample,
   rest: { operations: [getPet, listOrders], resources: RESOURCES },
   pages,

@@ -31,7 +31,7 @@ beforeAll(async () => {
     `create function fail() returns bigint language plpgsql as
       'begin raise exception using errcode = (select code from failure); end'`,
     ...Object.values(TABLES)
-      .filter(({ type }) => petStore.changedTypes.has(type))
+      .filter(({ type }) => petStore.repositories.has(type))
       .flatMap(({ name }) => [
         `alter table ${name} rename to kept_${name}`,
         `create view ${name} as select kept_${name}.*

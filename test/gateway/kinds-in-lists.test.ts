@@ -3,12 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { toCondition, toMatcher } from '../../src/gateway/changes/row-filter.ts';
 import type { Database } from '../../src/gateway/database/database.ts';
-import {
-  createBuilder,
-  createRepository,
-  createTables,
-  filterBy,
-} from '../../src/gateway/index.ts';
+import { StoreBuilder, createRepository, createTables, filterBy } from '../../src/gateway/index.ts';
 import type { Kind } from '../../src/gateway/kinds/kind.ts';
 import { KINDS } from '../../src/gateway/kinds/kinds.ts';
 import type { Field } from '../../src/gateway/model/stored-table.ts';
@@ -129,19 +124,19 @@ const things = createRepository(table('Thing'), {
 });
 
 function createStore() {
-  const { builder, fieldsOf, createSchema } = createBuilder<{ PrismaTypes: object }>({
+  const store = new StoreBuilder<{ PrismaTypes: object }>({
     datamodel: { datamodel: { models: {} } },
     tables: { Thing },
     scopes: ['any'],
   });
-  builder.enumType('Size', { values: VALUES.Size });
-  const Type = builder
+  store.builder.enumType('Size', { values: VALUES.Size });
+  const Type = store.builder
     .objectRef<Row>('Thing')
     .implement({ fields: (t) => ({ id: t.exposeID('id', { nullable: false }) }) });
-  const fields = fieldsOf(Type, things);
-  builder.queryField('things', (t) => t.connection(...fields.list));
-  builder.mutationField('deleteThing', (t) => t.field({ ...fields.delete(), scope: 'any' }));
-  return { ...petStore, ...createSchema() };
+  const fields = store.fieldsOf(Type, things);
+  store.builder.queryField('things', (t) => t.connection(...fields.list));
+  store.builder.mutationField('deleteThing', (t) => t.field({ ...fields.delete(), scope: 'any' }));
+  return { ...petStore, ...store.createSchema() };
 }
 
 const open: OpenDatabase = async (config, log) => {

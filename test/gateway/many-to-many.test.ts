@@ -75,7 +75,7 @@ const MIGRATION = `
 const CODE = `
 import { createRepository, relatedRow } from '../../../src/gateway/index.ts';
 import { Book, books } from './book.ts';
-import { builder, fieldsOf, Node, scope, table } from './shop.ts';
+import { builder, Node, scope, store, table } from './shop.ts';
 
 const sorts = { id: 'Order by id.' };
 const filters = () => ({});
@@ -95,8 +95,8 @@ const BookTag = builder.prismaObject('BookTag', {
     tag: t.field({ type: Tag, description: 'The tag.', ...relatedRow(tags.required, 'tagId') }),
   }),
 });
-const ofTag = fieldsOf(Tag, tags);
-const ofBookTag = fieldsOf(BookTag, bookTags);
+const ofTag = store.fieldsOf(Tag, tags);
+const ofBookTag = store.fieldsOf(BookTag, bookTags);
 builder.prismaObjectField('Book', 'tags', (t) =>
   t.connection(...ofBookTag.listBy(books, 'bookId', 'The tags of this book.')));
 builder.queryFields((t) => ({ tags: t.connection(...ofTag.list), bookTag: t.field(ofBookTag.row), bookTags: t.connection(...ofBookTag.list) }));

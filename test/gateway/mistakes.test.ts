@@ -3,8 +3,8 @@ import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { readConfig } from '../../src/gateway/config/config.ts';
-import { createBuilder } from '../../src/gateway/index.ts';
-import { requireComputedTypes } from '../../src/gateway/schema/check-computed.ts';
+import { StoreBuilder } from '../../src/gateway/index.ts';
+import { checkDatabase } from '../../src/gateway/schema/check-database.ts';
 import { createLog } from '../../src/gateway/telemetry/log.ts';
 import { copyBookshop, type Edit, importBookshop, openPgliteOf } from '../support/bookshop.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
@@ -174,8 +174,9 @@ describe('a store with a mistake does not start, and says why', () => {
     const copy = copyBookshop([['book.ts', '.copies = 0`', `${condition}\``]]);
     onTestFinished(() => rmSync(copy, { recursive: true }));
     const store = await importBookshop(copy);
-    const db = await openPgliteOf(store)(readConfig({}), createLog('error'));
-    await expect(requireComputedTypes(db, store)).rejects.toThrow(message);
+    const log = createLog('error');
+    const db = await openPgliteOf(store)(readConfig({}), log);
+    await expect(checkDatabase(db, store, log)).rejects.toThrow(message);
     await db.close();
   });
 });
@@ -325,9 +326,8 @@ describe('a resolver', () => {
 });
 
 it('only the resolvers of mutations have the caller, by their types', () => {
-  const datamodel = { datamodel: { models: {} } };
-  const { builder } = createBuilder<{ PrismaTypes: object }>({
-    datamodel,
+  const { builder } = new StoreBuilder<{ PrismaTypes: object }>({
+    datamodel: { datamodel: { models: {} } },
     tables: {},
     scopes: ['any'],
   });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 
 import {
-  createBuilder,
+  StoreBuilder,
   createRepository,
   createTables,
   errorOf,
@@ -47,7 +47,7 @@ interface Parts {
 /** Creates a store with one type; some of its parts may be wrong. */
 function createStore(parts: Parts) {
   const { model = Thing, errors = [ThingBroken], filters } = parts;
-  const { builder, fieldsOf, createSchema } = createBuilder<{ PrismaTypes: object }>({
+  const store = new StoreBuilder<{ PrismaTypes: object }>({
     datamodel: { datamodel: { models: {} } },
     tables: { Thing: model },
     scopes: ['any'],
@@ -63,14 +63,14 @@ function createStore(parts: Parts) {
     sorts: parts.sorts ?? sorts,
     errors,
   });
-  const Type = builder.objectRef<{ id: bigint }>('Thing').implement({
+  const Type = store.builder.objectRef<{ id: bigint }>('Thing').implement({
     fields: (t) => ({ id: t.exposeID('id', { nullable: false, ...parts.field }) }),
   });
-  if (parts.sizes) builder.enumType('Size', { values: parts.sizes });
-  const fields = fieldsOf(Type, things);
+  if (parts.sizes) store.builder.enumType('Size', { values: parts.sizes });
+  const fields = store.fieldsOf(Type, things);
   if (parts.listBy) fields.listBy(things, parts.listBy as 'id', 'The things.');
-  builder.queryField('things', (t) => t.connection(...fields.list));
-  builder.mutationField('breakThing', (t) =>
+  store.builder.queryField('things', (t) => t.connection(...fields.list));
+  store.builder.mutationField('breakThing', (t) =>
     t.boolean({
       description: 'Breaks a thing.',
       scope: 'any',
@@ -82,13 +82,13 @@ function createStore(parts: Parts) {
       ...parts.mutation,
     }),
   );
-  return { ...petStore, ...createSchema() };
+  return { ...petStore, ...store.createSchema() };
 }
 
 const changes = { only: 'that match', changes: true };
 const cannotCheck =
   'The filter wanted of things must not set `changes`: it cannot be checked for recorded rows.';
-const noPlugin = "has the option validate, which no plugin in the builder's `plugins` reads.";
+const noPlugin = 'has the option validate, which nothing reads.';
 const plugin = { validate: true };
 
 it.each<[string, Parts, string]>([

@@ -1,17 +1,16 @@
-import { buildSchema, graphql, parse } from 'graphql';
+import { buildSchema, type GraphQLSchema, graphql, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
 import {
-  createBuilder,
+  StoreBuilder,
   createRepository,
   createTables,
   filterBy,
   listOf,
 } from '../../src/gateway/index.ts';
 import { type Operation, ParsedDocument } from '../../src/gateway/operation/operation.ts';
-import { requireListSizes } from '../../src/gateway/schema/check-store.ts';
+import { checkStore } from '../../src/gateway/schema/check-store.ts';
 import { printSchema } from '../../src/gateway/schema/print.ts';
-import { limitTexts } from '../../src/gateway/schema/text-sizes.ts';
 import { petStore } from '../../src/store/index.ts';
 import type PrismaTypes from './bookshop/generated/pothos.ts';
 import { getDatamodel } from './bookshop/generated/pothos.ts';
@@ -43,6 +42,9 @@ function operationIn(text: string): Operation {
 const readsAfter = (fields: string): boolean =>
   operationIn(`mutation { sellBook(id: "1") { ... on Book { ${fields} } } }`).usage.reads;
 
+const check = (schema: GraphQLSchema): void =>
+  checkStore({ schema, tables: TABLES, scopes: [], repositories: new Map() });
+
 describe('a string field of a second store', () => {
   it('has the cost and the maximum size that its column implies', () => {
     const operation = operationIn('{ books(first: 1) { nodes { summary } } }');
@@ -54,7 +56,7 @@ describe('a string field of a second store', () => {
 
   it('prevents its store from starting if its column has no maximum length', () => {
     const schema = buildSchema('type Query { motto: String }');
-    expect(() => limitTexts(schema, TABLES)).toThrow('Query.motto needs a column with a length');
+    expect(() => check(schema)).toThrow('Query.motto needs a column with a length');
   });
 });
 
@@ -68,7 +70,7 @@ describe('a list without a maximum size', () => {
     ],
     ['Pets.pets', 'type Query { a: U } union U = Pets type Pets { pets: [Query] }'],
   ])('prevents its store from starting: %s', (name, sdl) => {
-    expect(() => requireListSizes(buildSchema(sdl))).toThrow(`${name} needs the maximum size`);
+    expect(() => check(buildSchema(sdl))).toThrow(`${name} needs the maximum size`);
   });
 
   it('prevents its store from starting unless every field that returns its type has its size', () => {
@@ -82,19 +84,19 @@ describe('a list without a maximum size', () => {
     };
     setSize('a', ['nodes']);
     setSize('b', ['edges']);
-    expect(() => requireListSizes(schema)).toThrow('Page.nodes needs the maximum size');
+    expect(() => check(schema)).toThrow('Page.nodes needs the maximum size');
     setSize('b', ['edges', 'nodes']);
-    expect(() => requireListSizes(schema)).not.toThrow();
+    expect(() => check(schema)).not.toThrow();
   });
 
   it('is found when the schema of a store is created', () => {
-    const { builder, createSchema } = createBuilder({
+    const store = new StoreBuilder({
       datamodel: getDatamodel(),
       tables: {},
       scopes: [],
     });
-    builder.queryField('words', (t) => t.intList({ resolve: () => [] }));
-    expect(createSchema).toThrow('Query.words needs the maximum size of its list');
+    store.builder.queryField('words', (t) => t.intList({ resolve: () => [] }));
+    expect(() => store.createSchema()).toThrow('Query.words needs the maximum size of its list');
   });
 });
 
@@ -112,7 +114,7 @@ describe('a mutation of a second store', () => {
 
 describe('two stores in one process', () => {
   it('have their own types, error codes and changes', () => {
-    expect([...bookshop.changedTypes.keys()]).toEqual(['Author', 'Book']);
+    expect([...bookshop.repositories.keys()]).toEqual(['Author', 'Book']);
     expect(Object.keys(bookshop.errorCodes)).toEqual([
       'AUTHOR_NOT_FOUND',
       'BOOK_NOT_FOUND',

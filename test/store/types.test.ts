@@ -5,7 +5,7 @@ import { getDatamodel } from '../../src/store/generated/pothos.ts';
 import { TABLES } from '../../src/store/generated/tables.ts';
 import { petStore } from '../../src/store/index.ts';
 
-const { schema, changedTypes } = petStore;
+const { schema, repositories } = petStore;
 const { models } = getDatamodel().datamodel;
 
 /** Returns the names of the types of a type's fields; for a connection, the name of its row type. */
@@ -47,7 +47,7 @@ describe.each(stored.map(({ type, columns }) => [type, columns] as const))(
       expect(read, `add fields.row and fields.list ${place}`).toHaveLength(2);
       const nodes = isObjectType(type) ? type.getInterfaces().map((one) => one.name) : [];
       expect(nodes, `add Node to the interfaces ${place}`).toContain('Node');
-      expect([...changedTypes.keys()], `call fields.follow ${place}`).toContain(name);
+      expect([...repositories.keys()], `call fields.follow ${place}`).toContain(name);
     });
   },
 );

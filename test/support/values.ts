@@ -13,7 +13,7 @@ export const listedValue = (type: string, field: string, n: number): string | nu
   VALUES[`${type}.${field}`]?.(n);
 
 const ruleOf = (type: string, field: string): z.ZodType | undefined =>
-  petStore.changedTypes.get(type)?.inputs.find(({ name }) => name === field)?.rule;
+  petStore.repositories.get(type)?.inputs.find(({ name }) => name === field)?.rule;
 
 const MAX_INT = 2 ** 31 - 1;
 

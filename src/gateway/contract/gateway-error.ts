@@ -55,7 +55,7 @@ export const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : '';
 
 /** An error code of a store, with its HTTP status and a description of when it is returned. */
-interface ErrorKind {
+interface ErrorSpec {
   readonly code: string;
   readonly status: number;
   readonly description: string;
@@ -69,13 +69,13 @@ export class GatewayError extends Error {
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
-    kind: ErrorCode | ErrorKind,
+    spec: ErrorCode | ErrorSpec,
     message?: string,
     cause?: unknown,
     headers?: Readonly<Record<string, string>>,
   ) {
     const { code, status, description } =
-      typeof kind === 'string' ? { code: kind, ...ERRORS[kind] } : kind;
+      typeof spec === 'string' ? { code: spec, ...ERRORS[spec] } : spec;
     super(shorten(message ?? description), { cause });
     this.code = code;
     this.status = status;
@@ -98,7 +98,7 @@ export class GatewayError extends Error {
 // The constructors take different arguments.
 // oxlint-disable-next-line typescript/no-explicit-any
 export interface ErrorType<Args extends readonly unknown[] = any[], Fields = object> {
-  readonly kind: ErrorKind;
+  readonly spec: ErrorSpec;
   readonly name: string;
   new (...args: Args): GatewayError & Fields;
 }
@@ -116,13 +116,13 @@ export function errorOf<
   description: string,
   describe: (...args: Args) => Fields,
 ): ErrorType<Args, Fields> {
-  const kind: ErrorKind = { code, status, description };
+  const spec: ErrorSpec = { code, status, description };
   class StoreError extends GatewayError {
-    static readonly kind = kind;
+    static readonly spec = spec;
 
     constructor(...args: Args) {
       const { message, ...fields } = describe(...args);
-      super(kind, message);
+      super(spec, message);
       Object.assign(this, fields);
     }
   }

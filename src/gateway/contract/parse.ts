@@ -130,24 +130,6 @@ export function parse<Schema extends z.ZodType>(
   throw new Invalid((ids.length > 0 ? ids : issues).map((issue) => toIssue(issue, path)));
 }
 
-/** What a Standard Schema finds: https://standardschema.dev */
-interface Failure {
-  readonly issues: readonly {
-    readonly message: string;
-    readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
-  }[];
-}
-
-/** Returns the error for arguments that a validation plugin of Pothos rejects. */
-export const toInvalidInput = ({ issues }: Failure): InvalidInput =>
-  new InvalidInput(
-    issues.slice(0, MAX_ISSUES).map(({ path = [], message }) => ({
-      path: path.map((part) => String(typeof part === 'object' ? part.key : part)),
-      message,
-    })),
-    issues.length,
-  );
-
 /** @throws InvalidId */
 export const parseId = (id: string, name: string): bigint =>
   // zod takes several microseconds.

@@ -87,10 +87,10 @@ export const isIn = ({ changes }: Condition, place: Place): boolean =>
 /** Returns the description of a condition in a filter. */
 export const describe = (
   { only, note, changesNote }: Condition,
-  { all }: Words,
+  { plural }: Words,
   place: Place,
 ): string =>
-  [`Only ${all} ${only}.`, note, place === 'changes' ? changesNote : undefined]
+  [`Only ${plural} ${only}.`, note, place === 'changes' ? changesNote : undefined]
     .filter((sentence) => sentence !== undefined)
     .join(' ');
 

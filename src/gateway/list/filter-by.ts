@@ -165,7 +165,7 @@ export const related = (
   { rule, missingIndex: _index, ...condition }: Condition,
 ): Condition => ({
   ...condition,
-  changesNote: `The filter checks the current state of the ${of.table.words.short}. A deleted ${of.table.words.short} always matches.`,
+  changesNote: `The filter checks the current state of the ${of.table.words.singular}. A deleted ${of.table.words.singular} always matches.`,
   cost: SEARCH_COST,
   changesCost: READ_COST,
   rule: rule.transform(({ where, isConstant, recorded }) => ({

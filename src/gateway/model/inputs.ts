@@ -74,12 +74,16 @@ export interface Constraint {
   readonly error: ErrorAbout<unknown>;
 }
 
-function takenError(type: string, { short }: Words, fields: readonly Field[]): ErrorAbout<unknown> {
+function takenError(
+  type: string,
+  { singular }: Words,
+  fields: readonly Field[],
+): ErrorAbout<unknown> {
   const code = fields.map(({ name }) => toEnumName(name)).join('_');
   const names = fields.map(({ name }) => `\`${name}\``);
   const last = names.pop();
   const listed = names.length > 0 ? `${names.join(', ')} and ${last}` : last;
-  const description = `Another ${short} has the same ${listed}.`;
+  const description = `Another ${singular} has the same ${listed}.`;
   return errorOf(
     `${toEnumName(type)}_${code}_TAKEN`,
     409,
@@ -88,7 +92,7 @@ function takenError(type: string, { short }: Words, fields: readonly Field[]): E
       message:
         value === undefined
           ? description
-          : `Another ${short} has the ${listed} ${String(fields[0]?.kind.toParameter(value))}.`,
+          : `Another ${singular} has the ${listed} ${String(fields[0]?.kind.toParameter(value))}.`,
       line,
     }),
   );

@@ -1,15 +1,11 @@
-/** The words for a table's rows in descriptions. */
+/** The words for a table's rows in descriptions and names. */
 export interface Words {
-  /** `a book` */
-  readonly one: string;
   /** `book` */
-  readonly short: string;
+  readonly singular: string;
+  /** `a book` */
+  readonly aSingular: string;
   /** `books` */
-  readonly all: string;
-  /** The plural in "The list of …". */
-  readonly list: string;
-  /** The plural in "Changes to …". */
-  readonly changes: string;
+  readonly plural: string;
   /** The noun in "The id of the …". */
   readonly idOf: string;
   /** The prefix of the names of the lists and the subscription: `Book`. */
@@ -37,9 +33,9 @@ export const toFieldName = (words: string): string =>
 /** Completes a table's words from the names of its type and the table. */
 export function toWords(
   { type, name }: { readonly type: string; readonly name: string },
-  given: Partial<Words>,
+  chosen: Partial<Words>,
 ): Words {
-  const { short = toWord(type), all = toPlural(name) } = given;
-  const one = `${/^[aeiou]/.test(short) ? 'an' : 'a'} ${short}`;
-  return { one, short, all, list: all, changes: all, idOf: short, prefix: type, ...given };
+  const { singular = toWord(type) } = chosen;
+  const aSingular = `${/^[aeiou]/.test(singular) ? 'an' : 'a'} ${singular}`;
+  return { singular, aSingular, plural: toPlural(name), idOf: singular, prefix: type, ...chosen };
 }

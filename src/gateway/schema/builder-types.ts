@@ -1,4 +1,4 @@
-import type { CallContext, MutationContext } from '../context.ts';
+import type { CallContext } from '../context.ts';
 
 /** The types that a store passes to its builder. */
 export interface StoreTypes {
@@ -27,9 +27,3 @@ export type Builder<
 > = PothosSchemaTypes.SchemaBuilder<
   PothosSchemaTypes.ExtendDefaultTypes<BuilderTypes<Types, Context>>
 >;
-
-type MutationMethods = 'mutationField' | 'mutationFields';
-
-/** The builder of a store. Only the resolvers of mutations get the caller. */
-export type StoreBuilder<Types extends StoreTypes> = Omit<Builder<Types>, MutationMethods> &
-  Pick<Builder<Types, MutationContext>, MutationMethods>;

@@ -16,7 +16,7 @@ import { lowerFirst, toEnumName, toFieldName } from '../model/words.ts';
 import type { Repository } from '../repository.ts';
 import type { Builder } from './builder-types.ts';
 import { rootPage } from './connections.ts';
-import type { defineInputTypes } from './input-types.ts';
+import type { InputTypes } from './input-types.ts';
 import { relatedRow } from './rows.ts';
 
 /** The cost of a page of old changes, which a subscription with a cursor reads first. */
@@ -59,13 +59,13 @@ function defineChange(builder: Builder) {
 
 type ChangeRef = ReturnType<typeof defineChange>;
 
-const defineTypes = (builder: Builder, types: readonly Repository[]) =>
+const defineTypes = (builder: Builder, repositories: readonly Repository[]) =>
   builder.enumType('ChangedType', {
     description: 'The type of an object whose changes are recorded.',
     values: Object.fromEntries(
-      types.map(({ type, words }) => [
+      repositories.map(({ type, words }) => [
         toEnumName(type),
-        { value: type, description: `Changes to ${words.changes}.` },
+        { value: type, description: `Changes to ${words.plural}.` },
       ]),
     ),
   });
@@ -88,7 +88,7 @@ function defineQuery(
   builder: Builder,
   Change: ChangeRef,
   ChangedType: TypesRef,
-  types: readonly Repository[],
+  types: readonly string[],
 ): void {
   const ChangeFilter = defineFilter(builder, ChangedType);
   const ChangeConnection = builder.connectionObject(
@@ -96,7 +96,7 @@ function defineQuery(
     { name: 'ChangeEdge' },
   );
 
-  const page = rootPage(changePagesOf(knownOf(types.map(({ type }) => type))));
+  const page = rootPage(changePagesOf(knownOf(types)));
 
   builder.queryField('changes', (t) =>
     t.connection(
@@ -167,7 +167,7 @@ const defineChanged = (
   builder: Builder,
   Change: ChangeRef,
   ChangedType: TypesRef,
-  known: readonly string[],
+  allTypes: readonly string[],
 ): void =>
   builder.subscriptionField('changed', (t) =>
     t.field({
@@ -184,7 +184,7 @@ const defineChanged = (
       },
       extensions: { checkArguments: checkAfter },
       subscribe: (_root, { types, after }, context) =>
-        followIn(context, { types: types ?? known, filter: undefined, after }),
+        followIn(context, { types: types ?? allTypes, filter: undefined, after }),
       resolve: (change) => change,
     }),
   );
@@ -196,7 +196,7 @@ function defineRowChange(
   { type, words, fromRecorded, byId }: Repository,
 ) {
   return builder.objectRef<RecordedChange>(`${type}Change`).implement({
-    description: `A change to ${words.one}.`,
+    description: `A change to ${words.aSingular}.`,
     interfaces: [Change],
     fields: (t) => ({
       [`${toFieldName(words.idOf)}Id`]: t.exposeID('rowId', {
@@ -205,74 +205,77 @@ function defineRowChange(
       [lowerFirst(type)]: t.field({
         type: object,
         nullable: true,
-        description: `The current state of the ${words.short}, or null if it no longer exists.`,
+        description: `The current state of the ${words.singular}, or null if it no longer exists.`,
         ...relatedRow(byId, 'rowId'),
       }),
       before: t.field({
         type: object,
         nullable: true,
-        description: `The ${words.short} before the change, or null if the change created it.`,
+        description: `The ${words.singular} before the change, or null if the change created it.`,
         resolve: ({ before }) => before && fromRecorded(before),
       }),
       after: t.field({
         type: object,
         nullable: true,
-        description: `The ${words.short} after the change, or null if the change deleted it.`,
+        description: `The ${words.singular} after the change, or null if the change deleted it.`,
         resolve: ({ after }) => after && fromRecorded(after),
       }),
     }),
   });
 }
 
-/** Defines the interface `Change`; returns functions that define the types, fields and subscriptions based on it. */
-export function defineChanges(builder: Builder, { filterOf }: ReturnType<typeof defineInputTypes>) {
-  const Change = defineChange(builder);
-  const types: Repository[] = [];
-  return {
-    /** Defines the type of a table's changes, and the subscription to them. */
-    addChanges: (object: OutputRef<object>, rows: Repository): void => {
-      types.push(rows);
-      const { type, words } = rows;
-      const about = `Conditions for changes to ${words.one}. The ${words.short} must meet all of them before the change, or all of them after it.`;
-      const RowFilter = filterOf(`${type}ChangeFilter`, about, 'changes', rows);
-      const RowChange = defineRowChange(builder, Change, object, rows);
-      builder.subscriptionField(`${lowerFirst(words.prefix)}Changed`, (t) =>
-        t.field({
-          type: RowChange,
-          description: `Changes to ${words.changes}.`,
-          args: {
-            ...(RowFilter && {
-              filter: t.arg({
-                type: RowFilter,
-                description: `Only changes to ${words.all} that meet these conditions.`,
-              }),
+/** The types of changes, and the fields that read and follow the change log. */
+export class ChangeTypes {
+  readonly #builder: Builder;
+  readonly #inputs: InputTypes;
+  readonly #Change: ChangeRef;
+
+  constructor(builder: Builder, inputs: InputTypes) {
+    this.#builder = builder;
+    this.#inputs = inputs;
+    this.#Change = defineChange(builder);
+  }
+
+  /** Defines the type of a table's changes, and the subscription to them. */
+  add(object: OutputRef<object>, repository: Repository): void {
+    const builder = this.#builder;
+    const { type, words, toRecorded } = repository;
+    const about = `Conditions for changes to ${words.aSingular}. The ${words.singular} must meet all of them before the change, or all of them after it.`;
+    const RowFilter = this.#inputs.filterOf(`${type}ChangeFilter`, about, 'changes', repository);
+    const RowChange = defineRowChange(builder, this.#Change, object, repository);
+    builder.subscriptionField(`${lowerFirst(words.prefix)}Changed`, (t) =>
+      t.field({
+        type: RowChange,
+        description: `Changes to ${words.plural}.`,
+        args: {
+          ...(RowFilter && {
+            filter: t.arg({
+              type: RowFilter,
+              description: `Only changes to ${words.plural} that meet these conditions.`,
             }),
-            ...afterArgument(builder),
+          }),
+          ...afterArgument(builder),
+        },
+        extensions: {
+          checkArguments: (args: ListArguments) => {
+            checkAfter(args);
+            if (args.filter != null) toRecorded(args.filter);
           },
-          extensions: {
-            checkArguments: (args: ListArguments) => {
-              checkAfter(args);
-              if (args.filter != null) rows.toRecorded(args.filter);
-            },
-          },
-          subscribe: (_root, { filter, after }, context) => {
-            const rowFilter = filter == null ? undefined : rows.toRecorded(filter);
-            return followIn(context, { types: [type], filter: rowFilter, after });
-          },
-          resolve: (change) => change,
-        }),
-      );
-    },
-    /**
-     * Defines `Query.changes` and `Subscription.changed` once all types are defined. Returns the types with their
-     * rows.
-     */
-    defineChangesQuery: (): ReadonlyMap<string, Repository> => {
-      const known = types.map(({ type }) => type);
-      const ChangedType = defineTypes(builder, types);
-      defineQuery(builder, Change, ChangedType, types);
-      defineChanged(builder, Change, ChangedType, known);
-      return new Map(types.map((rows) => [rows.type, rows]));
-    },
-  };
+        },
+        subscribe: (_root, { filter, after }, context) => {
+          const rowFilter = filter == null ? undefined : toRecorded(filter);
+          return followIn(context, { types: [type], filter: rowFilter, after });
+        },
+        resolve: (change) => change,
+      }),
+    );
+  }
+
+  /** Defines `Query.changes` and `Subscription.changed` once the types of all changes are defined. */
+  defineLog(repositories: readonly Repository[]): void {
+    const types = repositories.map(({ type }) => type);
+    const ChangedType = defineTypes(this.#builder, repositories);
+    defineQuery(this.#builder, this.#Change, ChangedType, types);
+    defineChanged(this.#builder, this.#Change, ChangedType, types);
+  }
 }

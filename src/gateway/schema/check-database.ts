@@ -1,24 +1,23 @@
+import { getNamedType } from 'graphql';
 import sql, { raw } from 'sql-template-tag';
 
+import { toError } from '../contract/gateway-error.ts';
 import type { Database } from '../database/database.ts';
-import { MigrationError, readNames } from '../database/migrations.ts';
+import { MigrationError } from '../database/migrations.ts';
 import type { Session } from '../database/session.ts';
-import type { ListSorts } from '../list/sorts.ts';
-import type { Table } from '../model/table.ts';
+import type { Repository } from '../repository.ts';
+import type { Store } from '../store.ts';
 import type { Log } from '../telemetry/log.ts';
-import { compareModel, type ModelTable } from './compare-model.ts';
-
-/** A table with the sorts of its list. */
-interface SortedTable extends Table<never> {
-  readonly sorts: ListSorts;
-}
-
-/** The tables of a store by their types in the schema. */
-type Tables = ReadonlyMap<string, ModelTable & SortedTable>;
+import { requireModel } from './check-model.ts';
+import type { FieldSql } from './field-extensions.ts';
+import { fieldsIn } from './fields-in.ts';
 
 /** Requires names that PostgreSQL reads without quotes, because statements contain no quotes. */
-async function requirePlainNames({ query }: Session, tables: Tables): Promise<void> {
-  const names = [...tables.values()].flatMap(({ name, columns, enums }) => [
+async function requirePlainNames(
+  { query }: Session,
+  repositories: readonly Repository[],
+): Promise<void> {
+  const names = repositories.flatMap(({ name, columns, enums }) => [
     name,
     ...Object.values(columns),
     ...enums.map(({ type }) => type),
@@ -32,38 +31,16 @@ async function requirePlainNames({ query }: Session, tables: Tables): Promise<vo
   );
 }
 
-/** Requires the tables, columns, constraints and enums of the model, as far as this release needs them. */
-async function requireModel(
-  session: Session,
-  tables: Tables,
-  migrations: URL,
-  log: Log,
-): Promise<void> {
-  const { missing, different, isAhead } = await compareModel(
-    session,
-    [...tables.values()],
-    await readNames(migrations),
-  );
-  const wrong = isAhead ? missing : [...missing, ...different];
-  if (wrong.length > 0) {
-    throw new MigrationError(
-      `The database differs from the model in schema.prisma: ${wrong.join('; ')}. Add the missing migration, or undo ` +
-        'what changed the database. In development, delete .data to create the database anew.',
-    );
-  }
-  if (different.length === 0) return;
-  log.warn(
-    `A later release has migrated the database, which differs from this release's model: ${different.join('; ')}.`,
-  );
-}
-
 /**
  * Requires that triggers record the changes to the rows of each type. Without them, subscriptions would deliver
  * nothing.
  */
-async function requireRecorded({ query }: Session, tables: Tables): Promise<void> {
-  const types = [...tables.keys()];
-  const names = [...tables.values()].map(({ name }) => name);
+async function requireRecorded(
+  { query }: Session,
+  repositories: readonly Repository[],
+): Promise<void> {
+  const types = repositories.map(({ type }) => type);
+  const names = repositories.map(({ name }) => name);
   const [missing] = await query<{ type: string }>(sql`
     select type from unnest(${types}::text[], ${names}::text[]) as line (type, name)
     where not exists (
@@ -71,11 +48,11 @@ async function requireRecorded({ query }: Session, tables: Tables): Promise<void
       where tgrelid = to_regclass(name) and tgname = 'record_change'
         and strpos(prosrc, quote_literal(type)) > 0
     ) limit 1`);
-  const table = missing && tables.get(missing.type);
+  const table = repositories.find(({ type }) => type === missing?.type);
   if (!table) return;
   throw new MigrationError(
     `Changes to the table ${table.name} are not recorded. Add this line to a migration: ` +
-      `SELECT record_changes_of('${table.name}', '${missing.type}', '${table.id.column}');`,
+      `SELECT record_changes_of('${table.name}', '${table.type}', '${table.id.column}');`,
   );
 }
 
@@ -90,11 +67,11 @@ const SORT = /^(?: *-> +)?(?:Incremental )?Sort$/;
  */
 export async function requireSortIndexes(
   { query }: Session,
-  tables: Iterable<SortedTable>,
+  repositories: readonly Repository[],
 ): Promise<void> {
   await query(sql`
     select set_config('enable_sort', 'off', true), set_config('enable_seqscan', 'off', true)`);
-  for (const { name, id, sorts } of tables) {
+  for (const { name, id, sorts } of repositories) {
     for (const [sort, { field }] of Object.entries(sorts)) {
       const { ownColumn, isNullable, kind } = field;
       const key = kind.sort.sql(ownColumn, isNullable);
@@ -111,19 +88,63 @@ export async function requireSortIndexes(
   }
 }
 
+// A compiled statement writes a value as JSON in the form that its type in the schema has.
+const TYPES: Readonly<Record<string, readonly string[]>> = {
+  ID: ['bigint', 'integer'],
+  Int: ['integer', 'smallint'],
+  String: ['text', 'character varying'],
+  Boolean: ['boolean'],
+  DateTime: ['timestamp with time zone'],
+  Date: ['date'],
+};
+
+/** Returns the SQL of a computed value, and the tables that it reads; undefined for any other field. */
+function computedBy(
+  how: FieldSql | undefined,
+  table: string,
+): [value: string, from: string] | undefined {
+  if (how?.kind === 'value') return [how.value('t1'), `${table} t1`];
+  if (how?.kind !== 'related' || !how.value) return undefined;
+  return [how.value('t1', 't2'), `${how.table.name} t1, ${table} t2`];
+}
+
+/**
+ * Requires that the SQL of each derivedValue and relatedValue can run, and has the type of its field.
+ * @throws Error that names the field
+ */
+async function requireComputedTypes(
+  { query }: Session,
+  { schema, repositories }: Pick<Store, 'schema' | 'repositories'>,
+): Promise<void> {
+  for (const { type, field, place } of fieldsIn(schema)) {
+    const repository = repositories.get(type.name);
+    const computed = repository && computedBy(field.extensions.sql, repository.name);
+    const types = TYPES[getNamedType(field.type).name];
+    if (!computed || !types) continue;
+    const [value, from] = computed;
+    const [row] = await query<{ type: string }>(
+      raw(`select pg_typeof((select ${value} from ${from} limit 0))::text as type`),
+    ).catch((error: unknown) => {
+      throw new Error(`The SQL of ${place} fails: ${toError(error).message}.`, { cause: error });
+    });
+    if (row && types.includes(row.type)) continue;
+    throw new Error(
+      `The SQL of ${place} has the type ${row?.type}, but must have ${types.join(' or ')}.`,
+    );
+  }
+}
+
 /**
  * Checks that a database has everything that a store needs.
- * @throws MigrationError
+ * @throws MigrationError, or Error about the SQL of a field
  */
-export const checkDatabase = (
-  db: Database,
-  { migrations, changedTypes }: { readonly migrations: URL; readonly changedTypes: Tables },
-  log: Log,
-): Promise<void> =>
+export const checkDatabase = (db: Database, store: Store, log: Log): Promise<void> =>
   db.transaction(async (session) => {
+    const repositories = [...store.repositories.values()];
     await session.query(sql`select set_config('quote_all_identifiers', 'off', true)`);
-    await requirePlainNames(session, changedTypes);
-    await requireModel(session, changedTypes, migrations, log);
-    await requireRecorded(session, changedTypes);
-    await requireSortIndexes(session, changedTypes.values());
+    await requirePlainNames(session, repositories);
+    await requireModel(session, repositories, store.migrations, log);
+    await requireRecorded(session, repositories);
+    await requireComputedTypes(session, store);
+    await requireSortIndexes(session, repositories);
   });

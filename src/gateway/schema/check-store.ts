@@ -8,15 +8,26 @@ import {
   isInterfaceType,
   isListType,
   isObjectType,
+  isScalarType,
+  specifiedScalarTypes,
 } from 'graphql';
 
-import type { Field } from '../model/stored-table.ts';
+import { KINDS } from '../kinds/kinds.ts';
+import type { Field, Model } from '../model/stored-table.ts';
 import { lowerFirst } from '../model/words.ts';
 import type { Repository } from '../repository.ts';
-import { fieldsIn, type Output } from './fields-in.ts';
+import { fieldsIn, type TypedField } from './fields-in.ts';
 
-// The options that Pothos and the gateway's plugins read. A plugin that the builder does not use adds its options to the
-// types of TypeScript too, as soon as a file imports it.
+/** What the checks of a store need to know about it. */
+interface CheckedStore {
+  readonly schema: GraphQLSchema;
+  readonly tables: Readonly<Record<string, Model>>;
+  readonly scopes: readonly string[];
+  readonly repositories: ReadonlyMap<string, Repository>;
+}
+
+// The options that Pothos, its plugins and the gateway read. A plugin that the builder does not use adds its options to
+// the types of TypeScript too, as soon as a file imports it.
 const TYPE = 'name description interfaces fields isTypeOf resolveType extensions'.split(' ');
 const FIELD =
   'type args nullable description deprecationReason extensions resolve subscribe errors scope onlyAdds'.split(
@@ -30,53 +41,44 @@ interface Defined {
 }
 
 /** Returns the options with which something was defined; Pothos (4.15) keeps them. */
-const optionsOf = ({ extensions }: Defined): object =>
-  'pothosOptions' in extensions && extensions.pothosOptions instanceof Object
-    ? extensions.pothosOptions
-    : {};
+const optionsOf = ({ extensions }: Defined): Readonly<Record<string, unknown>> =>
+  'pothosOptions' in extensions ? { ...Object(extensions.pothosOptions) } : {};
 
-function requireKnown(place: string, defined: Defined, ...known: readonly string[]): void {
+function requireKnown(place: string, defined: Defined, known: readonly string[]): void {
   const unknown = Object.keys(optionsOf(defined)).find((option) => !known.includes(option));
   if (unknown === undefined) return;
-  throw new Error(
-    `${place} has the option ${unknown}, which no plugin in the builder's \`plugins\` reads.`,
-  );
+  throw new Error(`${place} has the option ${unknown}, which nothing reads.`);
 }
 
-/**
- * `added` are the options that the store's own plugins read.
- * @throws Error if an option would be ignored, or if a mutation lacks one that it needs
- */
-function requireOptions(schema: GraphQLSchema, added: readonly string[]): void {
+/** @throws Error if an option would be ignored */
+function rejectUnknownOptions({ schema }: CheckedStore): void {
   for (const type of Object.values(schema.getTypeMap())) {
-    if (isObjectType(type) || isInterfaceType(type))
-      requireKnown(type.name, type, ...TYPE, ...added);
+    if (isObjectType(type) || isInterfaceType(type)) requireKnown(type.name, type, TYPE);
     if (!isInputObjectType(type)) continue;
     for (const field of Object.values(type.getFields())) {
-      requireKnown(`${type.name}.${field.name}`, field, ...INPUT, ...added);
+      requireKnown(`${type.name}.${field.name}`, field, INPUT);
     }
   }
-  for (const { type, field } of fieldsIn(schema)) {
-    const place = `${type.name}.${field.name}`;
-    requireKnown(place, field, ...FIELD, ...added);
-    for (const arg of field.args) requireKnown(`${place}(${arg.name}:)`, arg, ...INPUT, ...added);
+  for (const { field, place } of fieldsIn(schema)) {
+    requireKnown(place, field, FIELD);
+    for (const arg of field.args) requireKnown(`${place}(${arg.name}:)`, arg, INPUT);
   }
+}
+
+/** @throws Error if a mutation lacks an option that it needs */
+function requireOptionsOfMutations({ schema }: CheckedStore): void {
   for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {
-    const given = Object.entries(optionsOf(field)).flatMap(([name, value]) => (value ? name : []));
-    const missing = OF_MUTATION.find((option) => !given.includes(option));
+    const options = optionsOf(field);
+    const missing = OF_MUTATION.find((option) => !options[option]);
     if (missing) throw new Error(`Mutation.${field.name} needs the option ${missing}.`);
   }
 }
 
-/**
- * `scopes` are those of the store.
- * @throws Error if a field has a scope that is not checked, or that no token would have
- */
-function requireScopes(schema: GraphQLSchema, scopes: readonly string[]): void {
-  for (const { type, field } of fieldsIn(schema)) {
+/** @throws Error if a field has a scope that is not checked, or that no token would have */
+function requireScopes({ schema, scopes }: CheckedStore): void {
+  for (const { type, field, place } of fieldsIn(schema)) {
     const options = optionsOf(field);
     if (!('scope' in options)) continue;
-    const place = `${type.name}.${field.name}`;
     if (type !== schema.getMutationType())
       throw new Error(`${place} must not have the option scope: only mutations require a scope.`);
     const { scope } = options;
@@ -88,11 +90,11 @@ function requireScopes(schema: GraphQLSchema, scopes: readonly string[]): void {
 }
 
 /** @throws Error that names a field for which Prisma would send a statement, such as `t.relation` */
-function rejectPrismaFields(schema: GraphQLSchema): void {
-  for (const { type, field } of fieldsIn(schema)) {
+function rejectPrismaFields({ schema }: CheckedStore): void {
+  for (const { field, place } of fieldsIn(schema)) {
     if (!field.extensions.pothosPrismaSelect) continue;
     throw new Error(
-      `${type.name}.${field.name} would be read by Prisma, which the gateway does not use: use relatedRow, listBy or countBy.`,
+      `${place} would be read by Prisma, which the gateway does not use: use relatedRow, listBy or countBy.`,
     );
   }
 }
@@ -103,24 +105,26 @@ const refers = (from: Repository | undefined, column: string, to: string): boole
   true;
 
 /** @throws Error that names a field with relatedRow or relatedValue whose column does not refer to the related table */
-function requireReferences(schema: GraphQLSchema, types: ReadonlyMap<string, Repository>): void {
-  const byTable = new Map(Array.from(types.values(), (rows) => [rows.name, rows]));
-  for (const { type, field } of fieldsIn(schema)) {
+function requireReferences({ schema, repositories }: CheckedStore): void {
+  const byTable = new Map(Array.from(repositories.values(), (each) => [each.name, each]));
+  for (const { type, field, place } of fieldsIn(schema)) {
     const { sql } = field.extensions;
-    const rows = types.get(type.name);
-    if (!rows || sql?.kind !== 'related') continue;
-    const column = rows.columns[sql.by] ?? sql.by;
+    const repository = repositories.get(type.name);
+    if (!repository || sql?.kind !== 'related') continue;
+    const column = repository.columns[sql.by] ?? sql.by;
     const { name, id } = sql.table;
-    if (refers(rows, column, name) || refers(byTable.get(name), id.column, rows.name)) continue;
-    throw new Error(
-      `${type.name}.${field.name} is read by ${sql.by}, which does not refer to ${name}.`,
-    );
+    if (refers(repository, column, name)) continue;
+    if (refers(byTable.get(name), id.column, repository.name)) continue;
+    throw new Error(`${place} is read by ${sql.by}, which does not refer to ${name}.`);
   }
 }
 
 /** @throws Error that names a subscription other than those to changes: the gateway would not deliver its results */
-function rejectSubscriptions(schema: GraphQLSchema, types: Iterable<Repository>): void {
-  const names = Array.from(types, ({ words }) => `${lowerFirst(words.prefix)}Changed`);
+function rejectSubscriptions({ schema, repositories }: CheckedStore): void {
+  const names = Array.from(
+    repositories.values(),
+    ({ words }) => `${lowerFirst(words.prefix)}Changed`,
+  );
   const fields = Object.keys(schema.getSubscriptionType()?.getFields() ?? {});
   const other = fields.find((name) => name !== 'changed' && !names.includes(name));
   if (other === undefined) return;
@@ -130,8 +134,8 @@ function rejectSubscriptions(schema: GraphQLSchema, types: Iterable<Repository>)
 }
 
 /** @throws Error that names an enum whose values are not those in schema.prisma */
-function requireEnumValues(schema: GraphQLSchema, types: Iterable<Repository>): void {
-  const fields = [...types].flatMap((rows): Field[] => Object.values(rows.fields));
+function requireEnumValues({ schema, repositories }: CheckedStore): void {
+  const fields = [...repositories.values()].flatMap((each): Field[] => Object.values(each.fields));
   for (const { kind } of fields) {
     const type = schema.getType(kind.graphql);
     if (!kind.values || !isEnumType(type)) continue;
@@ -143,46 +147,51 @@ function requireEnumValues(schema: GraphQLSchema, types: Iterable<Repository>): 
   }
 }
 
-/**
- * Checks what a store's types say. `options` are those of its plugins.
- * @throws Error that names the mistake, and what to do instead
- */
-export function checkStore(
-  schema: GraphQLSchema,
-  types: ReadonlyMap<string, Repository>,
-  { options, scopes }: { readonly options: readonly string[]; readonly scopes: readonly string[] },
-): void {
-  rejectPrismaFields(schema);
-  requireOptions(schema, options);
-  requireScopes(schema, scopes);
-  requireEnumValues(schema, types.values());
-  requireReferences(schema, types);
-  rejectSubscriptions(schema, types.values());
+// The scalars whose values are short.
+const SHORT = new Set(
+  [
+    ...specifiedScalarTypes.map(({ name }) => name),
+    ...Object.values(KINDS).map(({ graphql }) => graphql),
+  ].filter((name) => name !== 'String'),
+);
+
+/** @throws Error that names a string, or a value of a scalar of the store's own, without a maximum size */
+function requireTextSizes({ schema, tables }: CheckedStore): void {
+  for (const { type, field, place } of fieldsIn(schema)) {
+    const named = getNamedType(field.type);
+    const { maxBytes, pothosExposedField = '' } = field.extensions;
+    if (maxBytes !== undefined || !isScalarType(named)) continue;
+    const column = tables[type.name]?.columns[pothosExposedField];
+    if (SHORT.has(named.name) && column?.type !== 'String') continue;
+    throw new Error(
+      `${place} needs a column with a length, such as @db.VarChar(255), or extensions.maxBytes.`,
+    );
+  }
 }
 
 /** Returns the names of the types on which a field's result can be selected. */
-function typesOf(schema: GraphQLSchema, { type }: Output['field']): Set<string> {
+function typesOf(schema: GraphQLSchema, { type }: TypedField['field']): Set<string> {
   const named = getNamedType(type);
   const members = isAbstractType(named) ? schema.getPossibleTypes(named) : [named];
   const interfaces = members.flatMap((one) => (isObjectType(one) ? one.getInterfaces() : []));
   return new Set([...members, ...interfaces].map(({ name }) => name));
 }
 
-const sizeOf = ({ extensions }: Output['field']) => extensions.directives?.listSize;
+const sizeOf = ({ extensions }: TypedField['field']) => extensions.directives?.listSize;
 
 /**
  * Requires a maximum size of every list, so that the cost and the size of every response can be estimated. Either the
  * list has a size (listOf), or every field that returns its type has one that names the list in `sizedFields`.
  * @throws Error that names a list without a size, or its type if no field returns it
  */
-export function requireListSizes(schema: GraphQLSchema): void {
+function requireListSizes({ schema }: CheckedStore): void {
   const outputs = [...fieldsIn(schema)];
   const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
   const parents = outputs.map(({ field }) => ({
     types: typesOf(schema, field),
     sized: sizeOf(field)?.sizedFields ?? [],
   }));
-  for (const { type, field } of outputs) {
+  for (const { type, field, place } of outputs) {
     const list = getNullableType(field.type);
     if (!isListType(list)) continue;
     const isNested = isListType(getNullableType(list.ofType));
@@ -196,33 +205,49 @@ export function requireListSizes(schema: GraphQLSchema): void {
     if (!isNested && around.length > 0 && around.every(({ sized }) => sized.includes(field.name)))
       continue;
     throw new Error(
-      `${type.name}.${field.name} needs the maximum size of its list: extensions: listOf(100), for example, or ` +
+      `${place} needs the maximum size of its list: extensions: listOf(100), for example, or ` +
         'extensions: { directives: { ...listOf(100).directives, cost } } with a cost.',
     );
   }
 }
 
 /** @throws Error if callers could not create a row, or could not find out why that failed */
-export function requireInputs<Row extends object>({
-  type,
-  fields,
-  idField,
-  inputs,
-}: Repository<Row>): void {
+export function requireInputs<Row extends object>(repository: Repository<Row>): void {
+  const { type, fields, idField, inputs } = repository;
   const names = new Set(inputs.map(({ name }) => name));
-  for (const { name, isNullable, hasDefault } of new Map<string, Field>(
-    Object.entries(fields),
-  ).values()) {
-    const isNeeded = !isNullable && !hasDefault && name !== idField;
-    if (isNeeded && !names.has(name)) {
-      throw new Error(`${type}.${name} has no default, so it must be one of the inputs.`);
-    }
+  for (const { name, isNullable, hasDefault } of Object.values<Field>({ ...fields })) {
+    if (isNullable || hasDefault || name === idField || names.has(name)) continue;
+    throw new Error(`${type}.${name} has no default, so it must be one of the inputs.`);
   }
   for (const { name, field, missing } of inputs) {
-    if (field?.isReference && !missing) {
-      throw new Error(
-        `${type}.${name} must set \`missing\` to the error for an id that does not exist.`,
-      );
-    }
+    if (!field?.isReference || missing) continue;
+    throw new Error(
+      `${type}.${name} must set \`missing\` to the error for an id that does not exist.`,
+    );
   }
+}
+
+/** @throws Error that names a model without a type in the schema */
+export function requireTypes({
+  tables,
+  repositories,
+}: Pick<CheckedStore, 'tables' | 'repositories'>): void {
+  const missing = Object.keys(tables).find((type) => !repositories.has(type));
+  if (missing) throw new Error(`${missing} has no fields: the store must import its schema.ts.`);
+}
+
+/**
+ * Checks what a store's types say.
+ * @throws Error that names the mistake, and what to do instead
+ */
+export function checkStore(store: CheckedStore): void {
+  rejectPrismaFields(store);
+  rejectUnknownOptions(store);
+  requireOptionsOfMutations(store);
+  requireScopes(store);
+  requireEnumValues(store);
+  requireReferences(store);
+  rejectSubscriptions(store);
+  requireTextSizes(store);
+  requireListSizes(store);
 }

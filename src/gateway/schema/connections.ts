@@ -8,8 +8,9 @@ import { ALL_ROWS } from '../list/pages.ts';
 import { DEFAULT_PAGE } from '../list/window.ts';
 import type { Repository } from '../repository.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
-import type { FieldSql, ListSize } from './field-extensions.ts';
-import type { defineInputTypes } from './input-types.ts';
+import { listOf } from './cost-directives.ts';
+import type { FieldSql } from './field-extensions.ts';
+import type { InputTypes } from './input-types.ts';
 
 // How many statements for lists and counts one request may run at a time. The limit leaves connections for other
 // requests.
@@ -21,18 +22,14 @@ const requestOf = (context: CallContext): ListRequest => ({
   recipient: context.recipient,
 });
 
-const PAGE_SIZE: ListSize = {
-  assumedSize: DEFAULT_PAGE,
-  slicingArguments: ['first', 'last'],
-  sizedFields: ['edges', 'nodes'],
-  requireOneSlicingArgument: false,
-};
+const PAGE_SIZE = listOf(DEFAULT_PAGE, ['first', 'last'], ['edges', 'nodes']).directives;
 
-const createPage =
+/** Returns a function that creates the options of a field with a page of the rows of a parent. */
+export const createPage =
   <Root extends object>(parentOf: (root: Root) => bigint) =>
   <Row>({ source, loadPage, loadCount }: Pages<Row>) => ({
     extensions: {
-      directives: { cost: { weight: '20' }, listSize: PAGE_SIZE },
+      directives: { cost: { weight: '20' }, ...PAGE_SIZE },
       sql: { kind: 'list', source } satisfies FieldSql,
       checkArguments: (args: object) => void source.toWindow(args),
     },
@@ -49,7 +46,8 @@ const createPage =
 // A count reads every row it counts.
 const COUNT_COST = { weight: '200' };
 
-const createCount = <Row, Parent extends object>(
+/** Creates the options of a field with the number of rows of a parent. */
+export const createCount = <Row, Parent extends object>(
   { source, loadCount }: Pages<Row>,
   parentOf: (parent: Parent) => bigint,
 ) => ({
@@ -64,41 +62,8 @@ const createCount = <Row, Parent extends object>(
 /** Resolves a field to a page of all rows. */
 export const rootPage = createPage(() => ALL_ROWS);
 
-/** Defines the sort directions, and returns a function that defines the sort input of a table. */
-function defineSorts<Types extends StoreTypes>(builder: Builder<Types>) {
-  const SortDirection = builder.enumType('SortDirection', {
-    description: 'The sort direction.',
-    values: {
-      ASC: { description: 'Smallest value first.' },
-      DESC: { description: 'Largest value first.' },
-    },
-  });
-
-  return ({ words: { prefix }, sorts }: Repository) =>
-    builder.inputType(`${prefix}Sort`, {
-      description: 'The order of the list. Items with equal values are sorted by id.',
-      fields: (t) => ({
-        field: t.field({
-          type: builder.enumType(`${prefix}SortField`, {
-            description: 'A field to sort the list by.',
-            values: Object.fromEntries(
-              Object.entries(sorts).map(([name, { description }]) => [name, { description }]),
-            ),
-          }),
-          required: true,
-          description: 'The field to sort by.',
-        }),
-        direction: t.field({
-          type: SortDirection,
-          required: true,
-          defaultValue: 'ASC',
-          description: 'The sort direction.',
-        }),
-      }),
-    });
-}
-
-function defineTotalCount<Types extends StoreTypes>(builder: Builder<Types>): void {
+/** Defines the count that every list has. */
+export function defineTotalCount(builder: Builder): void {
   builder.globalConnectionField('totalCount', (t) =>
     t.int({
       description: 'The number of items in the whole list, counted only if this field is selected.',
@@ -108,63 +73,36 @@ function defineTotalCount<Types extends StoreTypes>(builder: Builder<Types>): vo
   );
 }
 
-/** Defines the fields that all lists share, and returns a function that defines the lists of a type. */
-export function defineLists<Types extends StoreTypes>(
+/** Defines the types of a table's lists. */
+export function defineList<Types extends StoreTypes, Row extends object>(
   builder: Builder<Types>,
-  { filterOf }: ReturnType<typeof defineInputTypes>,
+  type: OutputRef<Row>,
+  repository: Repository<Row>,
+  inputs: InputTypes,
 ) {
-  defineTotalCount(builder);
-  const sortOf = defineSorts(builder);
-
-  /** Defines the list types of a table, and returns the options of its list fields. */
-  return <Row extends object>(type: OutputRef<Row>, rows: Repository<Row>) => {
-    const { words, filters, sorts, pages, pagesBy } = rows;
-    const { prefix } = words;
-    const isLong = Object.keys(filters).length > 1;
-    const all = isLong ? ` Each ${words.short} must meet all of them.` : '';
-    const conditions = `Conditions for a list of ${words.list}.${all}`;
-    const filter = filterOf(`${prefix}Filter`, conditions, 'list', rows);
-    const sort = sortOf(rows);
-    const [first] = Object.values(sorts);
-    const defaultOrder = first?.description.replace(/^Order (.*)\.$/, '$1');
-    const args = builder.args((t) => ({
+  const { words, filters, sorts } = repository;
+  const { prefix, singular, plural } = words;
+  const all = Object.keys(filters).length > 1 ? ` Each ${singular} must meet all of them.` : '';
+  const about = `Conditions for a list of ${plural}.${all}`;
+  const filter = inputs.filterOf(`${prefix}Filter`, about, 'list', repository);
+  const [first] = Object.values(sorts);
+  const defaultOrder = first?.description.replace(/^Order (.*)\.$/, '$1');
+  return {
+    args: builder.args((t) => ({
       ...(filter && {
         filter: t.field({
           type: filter,
-          description: `Only ${words.all} that meet these conditions.`,
+          description: `Only ${plural} that meet these conditions.`,
         }),
       }),
       orderBy: t.field({
-        type: sort,
+        type: inputs.sortOf(repository),
         description: `The order of the list. Default: ${defaultOrder}.`,
       }),
-    }));
-    const connection = builder.connectionObject(
+    })),
+    connection: builder.connectionObject(
       { type, name: `${prefix}Connection` },
       { name: `${prefix}Edge` },
-    );
-    const description = `The list of ${words.list}.`;
-    return {
-      /** The options of a field with the list of all rows. */
-      list: [{ type, args, description, ...rootPage(pages) }, connection] as const,
-      /** Returns the options of a field with the list of rows that refer to the parent row. */
-      listBy: <Parent extends object>(
-        { id }: Repository<Parent>,
-        field: keyof Row & string,
-        text: string,
-      ) => {
-        const page = createPage((parent: Parent) => id.of(parent))(pagesBy(field));
-        return [{ type, args, description: text, ...page }, connection] as const;
-      },
-      /** Returns the options of an Int field with the number of rows that refer to the parent row. */
-      countBy: <Parent extends object>(
-        { id }: Repository<Parent>,
-        field: keyof Row & string,
-        text: string,
-      ) => ({
-        description: text,
-        ...createCount(pagesBy(field), (parent: Parent) => id.of(parent)),
-      }),
-    };
+    ),
   };
 }

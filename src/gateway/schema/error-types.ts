@@ -43,6 +43,30 @@ function toSentence({ path, message }: Issue): string {
   return shorten(`${upperFirst(toWord(name))} ${message}`, SENTENCE_BYTES);
 }
 
+/** Defines the interface `Error`. */
+function defineInterface(builder: Builder) {
+  // Referenced by name, because the enum is defined last. Pothos finds the enum when the schema is built.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const ErrorCodeEnum = 'MutationErrorCode' as unknown as OutputRef<string>;
+  return builder.interfaceRef<GatewayError>('Error').implement({
+    description: 'The fields that all errors share.',
+    fields: (t) => ({
+      code: t.expose('code', { type: ErrorCodeEnum, description: 'A machine-readable code.' }),
+      message: t.exposeString('message', {
+        description: 'A human-readable message.',
+        extensions: MESSAGE,
+      }),
+      httpStatus: t.exposeInt('status', {
+        description: 'The HTTP status that corresponds to this error.',
+      }),
+      status: t.exposeInt('status', {
+        description: 'The same as `httpStatus`.',
+        deprecationReason: 'Deprecated since 2026-11-25: use Error.httpStatus.',
+      }),
+    }),
+  });
+}
+
 /** Defines the fields that only some of the gateway's errors have. */
 function defineFields(builder: Builder): void {
   const IssueCodeEnum = builder.enumType('InputIssueCode', {
@@ -105,14 +129,38 @@ function defineFields(builder: Builder): void {
   );
 }
 
-/** Returns the function that adds the field `line` to the errors of mutations with lines, and returns the errors. */
-export function defineLine(builder: Builder) {
-  const defined = new Set<ErrorType>();
-  return (types: readonly ErrorType[]): ErrorType[] => {
+/** The interface `Error`, and the types of the errors that mutations return. */
+export class ErrorTypes {
+  readonly #builder: Builder;
+  readonly #Error: ReturnType<typeof defineInterface>;
+  readonly #ofStore = new Set<ErrorType>();
+  readonly #withLine = new Set<ErrorType>();
+
+  constructor(builder: Builder) {
+    this.#builder = builder;
+    this.#Error = defineInterface(builder);
+    for (const [type, code] of GATEWAY_TYPES) this.#define(type, ERRORS[code].description);
+    defineFields(builder);
+  }
+
+  #define(type: ErrorClass, description: string): void {
+    this.#builder.objectType(type, { name: type.name, description, interfaces: [this.#Error] });
+  }
+
+  /** Defines the types of the errors that a store declares. */
+  add(types: readonly ErrorType[]): void {
     for (const type of types) {
-      if (defined.has(type)) continue;
-      defined.add(type);
-      builder.objectField(type, 'line', (t) =>
+      if (!this.#ofStore.has(type)) this.#define(type, type.spec.description);
+      this.#ofStore.add(type);
+    }
+  }
+
+  /** Adds the field `line` to the errors of a mutation with lines, and returns them. */
+  withLine(types: readonly ErrorType[]): ErrorType[] {
+    for (const type of types) {
+      if (this.#withLine.has(type)) continue;
+      this.#withLine.add(type);
+      this.#builder.objectField(type, 'line', (t) =>
         t.int({
           nullable: true,
           description:
@@ -124,65 +172,22 @@ export function defineLine(builder: Builder) {
       );
     }
     return [...types];
-  };
-}
+  }
 
-/** Defines the interface `Error`, and the types of the errors that mutations return. */
-export function defineErrors(builder: Builder) {
-  // Referenced by name, because the enum is defined last. Pothos finds the enum when the schema is built.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const ErrorCodeEnum = 'MutationErrorCode' as unknown as OutputRef<string>;
-
-  const ErrorInterface = builder.interfaceRef<GatewayError>('Error').implement({
-    description: 'The fields that all errors share.',
-    fields: (t) => ({
-      code: t.expose('code', { type: ErrorCodeEnum, description: 'A machine-readable code.' }),
-      message: t.exposeString('message', {
-        description: 'A human-readable message.',
-        extensions: MESSAGE,
-      }),
-      httpStatus: t.exposeInt('status', {
-        description: 'The HTTP status that corresponds to this error.',
-      }),
-      status: t.exposeInt('status', {
-        description: 'The same as `httpStatus`.',
-        deprecationReason: 'Deprecated since 2026-11-25: use Error.httpStatus.',
-      }),
-    }),
-  });
-
-  const define = (type: ErrorClass, description: string): void =>
-    void builder.objectType(type, { name: type.name, description, interfaces: [ErrorInterface] });
-  for (const [type, code] of GATEWAY_TYPES) define(type, ERRORS[code].description);
-
-  defineFields(builder);
-  const types = new Set<ErrorType>();
-  let isComplete = false;
-  return {
-    /** Defines the types of the errors that a store declares. */
-    addErrors: (added: readonly ErrorType[]): void => {
-      if (isComplete) throw new Error('Call fieldsOf before createSchema.');
-      for (const type of added) {
-        if (!types.has(type)) define(type, type.kind.description);
-        types.add(type);
-      }
-    },
-    /** Defines the enums of error codes once all types are defined. Returns the codes of the store. */
-    defineErrorCodes: (): ErrorCodes => {
-      isComplete = true;
-      const codes = Object.fromEntries(
-        Array.from(types, ({ kind: { code, ...kind } }) => [code, kind]),
-      );
-      builder.enumType('ErrorCode', {
-        description: 'All error codes: those in `extensions.code`, in `Error.code` and in REST.',
-        values: withGatewayErrors(codes),
-      });
-      const ofGateway = Object.fromEntries(GATEWAY_TYPES.map(([, code]) => [code, ERRORS[code]]));
-      builder.enumType('MutationErrorCode', {
-        description: 'The codes of the errors that mutations return as data.',
-        values: { ...ofGateway, ...codes },
-      });
-      return codes;
-    },
-  };
+  /** Defines the enums of error codes once all types are defined. Returns the codes of the store. */
+  defineCodes(): ErrorCodes {
+    const codes = Object.fromEntries(
+      Array.from(this.#ofStore, ({ spec: { code, ...spec } }) => [code, spec]),
+    );
+    this.#builder.enumType('ErrorCode', {
+      description: 'All error codes: those in `extensions.code`, in `Error.code` and in REST.',
+      values: withGatewayErrors(codes),
+    });
+    const ofGateway = Object.fromEntries(GATEWAY_TYPES.map(([, code]) => [code, ERRORS[code]]));
+    this.#builder.enumType('MutationErrorCode', {
+      description: 'The codes of the errors that mutations return as data.',
+      values: { ...ofGateway, ...codes },
+    });
+    return codes;
+  }
 }

@@ -116,14 +116,10 @@ declare module 'graphql' {
     readonly scope?: string;
     /** Whether a mutation only adds: it changes and deletes nothing that callers have written. */
     readonly onlyAdds?: boolean | undefined;
-    /** The property that the field exposes; set by Pothos (4.15), as are the next three. */
+    /** The property that the field exposes; set by Pothos (4.15), as is the next one. */
     readonly pothosExposedField?: string;
     /** What Prisma would have to read for the field. */
     readonly pothosPrismaSelect?: unknown;
-    /** Whether a plugin wraps the resolver. */
-    readonly pothosResolveWrapped?: boolean;
-    /** Functions of plugins that check or change the arguments. */
-    readonly pothosArgMappers?: readonly unknown[];
   }
 
   interface GraphQLArgumentExtensions {

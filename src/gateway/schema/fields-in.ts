@@ -7,15 +7,20 @@ import {
   isObjectType,
 } from 'graphql';
 
-export interface Output {
+/** A field of an object or an interface. */
+export interface TypedField {
   readonly type: GraphQLNamedType;
   readonly field: GraphQLField<unknown, unknown>;
+  /** Its name in messages: `Book.title`. */
+  readonly place: string;
 }
 
-/** Yields the fields of a schema, with their types. */
-export function* fieldsIn(schema: GraphQLSchema): Generator<Output> {
+/** Yields the fields of a schema. */
+export function* fieldsIn(schema: GraphQLSchema): Generator<TypedField> {
   for (const type of Object.values(schema.getTypeMap())) {
     if (isIntrospectionType(type) || !(isObjectType(type) || isInterfaceType(type))) continue;
-    for (const field of Object.values(type.getFields())) yield { type, field };
+    for (const field of Object.values(type.getFields())) {
+      yield { type, field, place: `${type.name}.${field.name}` };
+    }
   }
 }

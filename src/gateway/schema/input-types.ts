@@ -7,113 +7,151 @@ import type { Builder } from './builder-types.ts';
 
 // Refers to a type by its name, which Pothos finds when the schema is built.
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-const named = (type: string) => type as unknown as InputRef;
+const typeNamed = (name: string) => name as unknown as InputRef;
 
-function defineFilters(builder: Builder) {
-  const ranges = new Map<string, InputRef>();
-  /** Returns the input type of a range, which is defined on first use. */
-  function rangeOf({ name, description, of }: RangeType): InputRef {
-    const known = ranges.get(name);
-    if (known) return known;
-    const range: InputRef = builder.inputType(name, {
-      description,
-      fields: (t) => ({
-        from: t.field({ type: named(of), description: 'The start of the range, inclusive.' }),
-        before: t.field({ type: named(of), description: 'The end of the range, exclusive.' }),
+const defineSortDirection = (builder: Builder) =>
+  builder.enumType('SortDirection', {
+    description: 'The sort direction.',
+    values: {
+      ASC: { description: 'Smallest value first.' },
+      DESC: { description: 'Largest value first.' },
+    },
+  });
+
+/** The input types of a store: filters, sorts, new rows and updates. */
+export class InputTypes {
+  readonly #builder: Builder;
+  readonly #SortDirection: ReturnType<typeof defineSortDirection>;
+  /** The types that several fields have, by their names. */
+  readonly #shared = new Map<string, InputRef<object>>();
+
+  constructor(builder: Builder) {
+    this.#builder = builder;
+    this.#SortDirection = defineSortDirection(builder);
+  }
+
+  /** Returns a type that is defined on first use. */
+  #share(name: string, define: () => InputRef<object>): InputRef<object> {
+    const type = this.#shared.get(name) ?? define();
+    this.#shared.set(name, type);
+    return type;
+  }
+
+  #rangeOf({ name, description, of }: RangeType): InputRef<object> {
+    return this.#share(name, () =>
+      this.#builder.inputType(name, {
+        description,
+        fields: (t) => ({
+          from: t.field({ type: typeNamed(of), description: 'The start of the range, inclusive.' }),
+          before: t.field({ type: typeNamed(of), description: 'The end of the range, exclusive.' }),
+        }),
       }),
-    });
-    ranges.set(name, range);
-    return range;
+    );
   }
 
   /** Returns the options of a condition's field. */
-  const toOptions = (
+  #conditionOf(
     { type, isList, cost, changesCost }: Condition,
     place: Place,
-  ): { type: InputRef | [InputRef]; extensions?: Readonly<Record<string, unknown>> } => {
-    const ref = typeof type === 'string' ? named(type) : rangeOf(type);
+  ): { type: InputRef | [InputRef]; extensions?: Readonly<Record<string, unknown>> } {
+    const ref = typeof type === 'string' ? typeNamed(type) : this.#rangeOf(type);
     const weight = place === 'list' ? cost : changesCost;
     return {
       type: isList ? [ref] : ref,
       ...(weight !== undefined && { extensions: { directives: { cost: { weight } } } }),
     };
-  };
+  }
 
-  /** Defines the input type of a filter; undefined if the filter has no conditions. */
-  return (
+  /** Defines the type of a filter; undefined if the filter has no conditions. */
+  filterOf(
     name: string,
     description: string,
     place: Place,
     { filters, words }: Repository,
-  ): InputRef<object> | undefined => {
+  ): InputRef<object> | undefined {
     const conditions = Object.entries(filters).filter(([, filter]) => isIn(filter, place));
     // GraphQL does not allow an input type without fields.
     if (conditions.length === 0) return undefined;
-    return builder.inputType(name, {
+    return this.#builder.inputType(name, {
       description,
       fields: (t) =>
         Object.fromEntries(
           conditions.map(([field, condition]) => [
             field,
             t.field({
-              ...toOptions(condition, place),
+              ...this.#conditionOf(condition, place),
               description: describe(condition, words, place),
             }),
           ]),
         ),
     });
-  };
-}
+  }
 
-export function defineInputTypes(builder: Builder) {
-  const newInputs = new Map<string, InputRef<object>>();
-  const defineNew = ({ type, words, inputs }: Repository): InputRef<object> =>
-    builder.inputType(`New${type}`, {
-      description: `Input for a new ${words.short}.`,
-      fields: (t) =>
-        Object.fromEntries(
-          inputs.map(({ name, field, type: graphql, rule, create }) => [
-            name,
-            t.field({
-              type: named(graphql),
-              required: field !== undefined && !field.isNullable,
-              ...(field?.default != null && { defaultValue: field.default }),
-              description: create,
-              extensions: { rule },
-            }),
-          ]),
-        ),
+  /** Defines the type of a list's sort. */
+  sortOf({ words: { prefix }, sorts }: Repository) {
+    return this.#builder.inputType(`${prefix}Sort`, {
+      description: 'The order of the list. Items with equal values are sorted by id.',
+      fields: (t) => ({
+        field: t.field({
+          type: this.#builder.enumType(`${prefix}SortField`, {
+            description: 'A field to sort the list by.',
+            values: Object.fromEntries(
+              Object.entries(sorts).map(([name, { description }]) => [name, { description }]),
+            ),
+          }),
+          required: true,
+          description: 'The field to sort by.',
+        }),
+        direction: t.field({
+          type: this.#SortDirection,
+          required: true,
+          defaultValue: 'ASC',
+          description: 'The sort direction.',
+        }),
+      }),
     });
-  /** Returns the input type of a new row, which is defined on first use. */
-  const newInputOf = (rows: Repository): InputRef<object> => {
-    const input = newInputs.get(rows.type) ?? defineNew(rows);
-    newInputs.set(rows.type, input);
-    return input;
-  };
+  }
 
-  /** Defines the input type of an update. If the input is a line of a mutation, it also contains the id of the row. */
-  const defineUpdate = (typeName: string, rows: Repository, isLine: boolean): InputRef<object> => {
-    const { words, inputs } = rows;
+  /** Returns the type of a new row. */
+  newRowOf({ type, words, inputs }: Repository): InputRef<object> {
+    const name = `New${type}`;
+    return this.#share(name, () =>
+      this.#builder.inputType(name, {
+        description: `Input for a new ${words.singular}.`,
+        fields: (t) =>
+          Object.fromEntries(
+            inputs.map(({ name: input, field, type: graphql, rule, create }) => [
+              input,
+              t.field({
+                type: typeNamed(graphql),
+                required: field !== undefined && !field.isNullable,
+                ...(field?.default != null && { defaultValue: field.default }),
+                description: create,
+                extensions: { rule },
+              }),
+            ]),
+          ),
+      }),
+    );
+  }
+
+  /** Defines the type of an update, or of one of several updates, which also contains the id of its row. */
+  updateOf({ type, words, inputs }: Repository, isLine = false): InputRef<object> {
     const nulls = inputs.some(({ field }) => field?.isNullable) ? '' : ' No field can be null.';
-    return builder.inputType(typeName, {
-      description: `Changes to ${words.one}. Omitted fields keep their values.${nulls}`,
+    return this.#builder.inputType(`${type}Update${isLine ? 'Line' : ''}`, {
+      description: `Changes to ${words.aSingular}. Omitted fields keep their values.${nulls}`,
       fields: (t) => ({
         ...(isLine && {
-          id: t.id({ required: true, description: `The id of the ${words.short}.` }),
+          id: t.id({ required: true, description: `The id of the ${words.singular}.` }),
         }),
         ...Object.fromEntries(
           inputs.flatMap(({ name, field, type: graphql, rule, update: description }) => {
             if (description === undefined) return [];
             const extensions = { rule, nullRemoves: field?.isNullable === true };
-            return [[name, t.field({ type: named(graphql), description, extensions })]];
+            return [[name, t.field({ type: typeNamed(graphql), description, extensions })]];
           }),
         ),
       }),
     });
-  };
-
-  const updateInputOf = (rows: Repository) => defineUpdate(`${rows.type}Update`, rows, false);
-  const updateLineOf = (rows: Repository) => defineUpdate(`${rows.type}UpdateLine`, rows, true);
-
-  return { filterOf: defineFilters(builder), newInputOf, updateInputOf, updateLineOf };
+  }
 }

@@ -47,7 +47,7 @@ function withCost<Types extends SchemaTypes>(
 type Resolve<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['Context'], object>;
 
 /** Returns a resolver that adds the code of its error to the request log, before the error becomes data. */
-const recordErrors =
+const logErrors =
   <Types extends SchemaTypes>(
     resolve: Resolve<Types>,
     { name, pothosOptions: { errors } }: PothosOutputFieldConfig<Types>,
@@ -58,9 +58,9 @@ const recordErrors =
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       addError(requestOf(context).requestLog, error);
-      // Only the errors of a store have a `kind`.
+      // Only the errors of a store have a `spec`.
       const isDeclared = errors?.types?.some((type) => error instanceof type);
-      throw 'kind' in error.constructor && !isDeclared ? new Undeclared(error, name) : error;
+      throw 'spec' in error.constructor && !isDeclared ? new Undeclared(error, name) : error;
     }
   };
 
@@ -114,28 +114,17 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     };
   }
 
-  /** Gives the resolver the caller. */
+  /** Checks the scope, and gives the resolver the caller. */
   override wrapResolve(
     resolve: Resolve<Types>,
     field: PothosOutputFieldConfig<Types>,
   ): Resolve<Types> {
     if (field.kind !== 'Mutation') return resolve;
-    return recordErrors((source, args, context, info) => {
-      const { caller } = requestOf(context);
-      return resolve(source, args, { ...context, caller }, info);
-    }, field);
-  }
-
-  /** Checks the scope before a plugin of the store reads the arguments. */
-  override wrapArgMappers(
-    resolve: Resolve<Types> | undefined,
-    field: PothosOutputFieldConfig<Types>,
-  ): typeof resolve {
-    if (!resolve || field.kind !== 'Mutation') return resolve;
     const { scope } = field.pothosOptions;
-    return recordErrors((source, args, context, info) => {
-      requireScope(requestOf(context).caller, scope);
-      return resolve(source, args, context, info);
+    return logErrors((source, args, context, info) => {
+      const { caller } = requestOf(context);
+      requireScope(caller, scope);
+      return resolve(source, args, { ...context, caller }, info);
     }, field);
   }
 }

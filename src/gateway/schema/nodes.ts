@@ -46,13 +46,13 @@ const defineNode = <Types extends StoreTypes>(builder: Builder<Types>, nodes: No
  */
 function parseNodeId(nodes: Nodes, text: string, ...path: string[]) {
   const [typeName = '', digits, ...others] = splitNodeId(text);
-  const rows = nodes.get(typeName);
+  const repository = nodes.get(typeName);
   const id = Id.safeParse(digits);
-  if (!rows || !id.success || others.length > 0) {
+  if (!repository || !id.success || others.length > 0) {
     throw new InvalidId([{ path, message: 'is not a valid nodeId.' }]);
   }
   return async (source: DataSource): Promise<object | null> => {
-    const row = await rows.byId.load(source, id.data);
+    const row = await repository.byId.load(source, id.data);
     return row && { ...row, __typename: typeName };
   };
 }
@@ -103,12 +103,9 @@ function defineQueries<Types extends StoreTypes>(
   }));
 }
 
-/** Defines `Query.node` and `Query.nodes`, which find rows of any type by their global ids. */
-export function defineNodes<Types extends StoreTypes>(builder: Builder<Types>) {
-  const nodes = new Map<string, Repository>();
+/** Defines `Query.node` and `Query.nodes`, which find rows of any type by their global ids; returns their interface. */
+export function defineNodes<Types extends StoreTypes>(builder: Builder<Types>, nodes: Nodes) {
   const Node = defineNode(builder, nodes);
   defineQueries(builder, Node, nodes);
-  /** Allows `node` to find the rows of a type. */
-  const addNode = (rows: Repository): void => void nodes.set(rows.type, rows);
-  return { Node, addNode };
+  return Node;
 }

@@ -5,8 +5,8 @@ import type { Session } from '../database/session.ts';
 import type { Store } from '../store.ts';
 
 /** Whether any table of the store has a row, or ever had a row whose change was recorded. */
-async function isUsed(session: Session, { changedTypes }: Store): Promise<boolean> {
-  const hasRows = [...changedTypes.values()].map(
+async function isUsed(session: Session, { repositories }: Store): Promise<boolean> {
+  const hasRows = [...repositories.values()].map(
     ({ name }) => sql`exists (select from ${raw(name)})`,
   );
   const [row] = await session.query<{ used: boolean }>(

@@ -8,7 +8,6 @@ import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open-database.ts';
 import { deleteOldKeys } from '../model/idempotency.ts';
 import { readManifest } from '../operation/manifest.ts';
-import { requireComputedTypes } from '../schema/check-computed.ts';
 import { checkDatabase } from '../schema/check-database.ts';
 import type { Store } from '../store.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -45,7 +44,6 @@ export async function openStore(store: Store, config: Config, log: Log): Promise
   }
   const db = await openDatabase(store.migrations, config, log);
   await checkDatabase(db, store, log);
-  await requireComputedTypes(db, store);
   if (config.sampleStore && (await fillSample(db, store))) log.info('Filled the sample store.');
   return db;
 }

@@ -107,7 +107,7 @@ async function openMcp(folder: string, options: EndpointOptions, { title, schema
 
 /** Creates what the transports need to execute operations for a store. */
 function createOptions(store: Store, db: Database, config: Config, log: Log) {
-  const { schema, changedTypes, plugins, rest } = store;
+  const { schema, repositories, plugins, rest } = store;
   const { sunset, limits } = config;
   const deprecated = deprecatedOf(rest.operations);
   const facts = { version: VERSION, deprecated, sunset, maxCost: limits.maxCost };
@@ -116,7 +116,7 @@ function createOptions(store: Store, db: Database, config: Config, log: Log) {
   const context: Context = {
     source,
     olderSource: db.queryOlder && { ...source, db: { ...db, query: db.queryOlder } },
-    changes: createFeed(db, [...changedTypes.keys()], log, metrics.streams.observeChanges),
+    changes: createFeed(db, [...repositories.keys()], log, metrics.streams.observeChanges),
     authenticate: createAuthenticate(config.auth),
   };
   const streams = createStreams(config, metrics.streams);

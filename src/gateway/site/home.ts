@@ -87,28 +87,28 @@ const renderMetricsLink = ({ auth }: Config): string =>
 const canRead = ({ auth, documents }: Config): boolean =>
   (!auth || auth.readIsOpen) && documents !== 'trusted';
 
-type ChangedStore = Pick<Store, 'schema' | 'changedTypes'>;
+type ChangedStore = Pick<Store, 'schema' | 'repositories'>;
 
 const MAX_SHOWN = 8;
 
 /** Returns the names of a type's fields that are columns of its table. */
-function columnsOf(type: string, { schema, changedTypes }: ChangedStore): string {
+function columnsOf(type: string, { schema, repositories }: ChangedStore): string {
   const object = schema.getType(type);
   const fields = isObjectType(object) ? object.getFields() : {};
-  return Object.keys(changedTypes.get(type)?.columns ?? {})
+  return Object.keys(repositories.get(type)?.columns ?? {})
     .filter((name) => fields[name] && isLeafType(getNamedType(fields[name].type)))
     .join(' ');
 }
 
 /** Selects the name of the first object to which a type's rows refer; empty if none has a name. */
-function relatedNameOf(type: string, { schema, changedTypes }: ChangedStore): string {
+function relatedNameOf(type: string, { schema, repositories }: ChangedStore): string {
   const object = schema.getType(type);
   const fields = isObjectType(object) ? Object.values(object.getFields()) : [];
   const related = fields.find((field) => {
     const target = getNullableType(field.type);
     return (
       isObjectType(target) &&
-      changedTypes.has(target.name) &&
+      repositories.has(target.name) &&
       target.getFields()['name'] !== undefined
     );
   });
@@ -118,7 +118,7 @@ function relatedNameOf(type: string, { schema, changedTypes }: ChangedStore): st
 /** Returns the query for the latest changes, with their rows. */
 export const changesQuery = (store: ChangedStore): string =>
   `{ changes(last: ${MAX_SHOWN}) { nodes { type: __typename cursor kind changedAt ${[
-    ...store.changedTypes.keys(),
+    ...store.repositories.keys(),
   ]
     .map((type) => {
       const row = `{ id ${columnsOf(type, store)} ${relatedNameOf(type, store)} }`;

@@ -1,4 +1,4 @@
-import { builder, fieldsOf, Node } from '../builder.ts';
+import { builder, Node, store } from '../builder.ts';
 import { categories } from './categories.ts';
 
 export const Category = builder.prismaObject('Category', {
@@ -10,7 +10,7 @@ export const Category = builder.prismaObject('Category', {
   }),
 });
 
-const fields = fieldsOf(Category, categories);
+const fields = store.fieldsOf(Category, categories);
 const scope = 'pets:write';
 
 builder.queryFields((t) => ({

@@ -41,15 +41,7 @@ export const StaleInventory = errorOf(
 
 /** Reads, lists and follows inventory items. */
 export const inventoryItems = createRepository(table('InventoryItem'), {
-  words: {
-    one: 'an inventory item',
-    short: 'item',
-    all: 'items',
-    list: 'inventory items',
-    changes: 'the stock',
-    idOf: 'pet',
-    prefix: 'Inventory',
-  },
+  words: { idOf: 'pet', prefix: 'Inventory' },
   inputs: {},
   filters: ({ petId, quantity }) => ({
     status: filterBy.related(

@@ -1,5 +1,5 @@
 import { IDEMPOTENCY_KEY, relatedRow, relatedValue } from '../../gateway/index.ts';
-import { addLine, builder, fieldsOf, linesField, Node } from '../builder.ts';
+import { builder, Node, store } from '../builder.ts';
 import type { Pet as PetRow } from '../generated/prisma/client.ts';
 import { PetNotFound, pets } from '../pet/pets.ts';
 import { Pet, PetStatus } from '../pet/schema.ts';
@@ -45,7 +45,7 @@ const InventoryUpdate = builder.inputType('InventoryUpdate', {
   }),
 });
 
-const fields = fieldsOf(InventoryItem, inventoryItems);
+const fields = store.fieldsOf(InventoryItem, inventoryItems);
 
 builder.queryFields((t) => ({
   inventoryItem: t.field({
@@ -93,7 +93,7 @@ for (const type of [InsufficientStock, StaleInventory]) {
   );
 }
 
-addLine([InsufficientStock, StaleInventory, StockLimitExceeded]);
+const ADJUSTMENT_ERRORS = [PetNotFound, InsufficientStock, StockLimitExceeded];
 
 builder.mutationFields((t) => ({
   updateInventory: t.field({
@@ -120,7 +120,7 @@ builder.mutationFields((t) => ({
       'Adds units to the stock of a pet, or removes units. The stock cannot fall below 0. A ' +
       'stock that was never set counts as 0.',
     scope: 'inventory:write',
-    errors: { types: [PetNotFound, InsufficientStock, StockLimitExceeded] },
+    errors: { types: ADJUSTMENT_ERRORS },
     args: {
       petId: t.arg.id({ required: true, description: 'The id of the pet.' }),
       by: t.arg.int({
@@ -160,7 +160,7 @@ const InventoryAdjustment = builder.inputType('InventoryAdjustment', {
 
 builder.mutationFields((t) => ({
   updateInventories: t.field({
-    ...linesField(InventoryItem, inventoryItems, InventoryCount, {
+    ...fields.lines(InventoryCount, [PetNotFound, StaleInventory], {
       result: 'UpdatedInventories',
       field: 'inventory',
       description: 'The inventory items with their new quantities.',
@@ -169,13 +169,12 @@ builder.mutationFields((t) => ({
       'Sets the stock of several pets: all or nothing. The `line` of an error is the zero-based index ' +
       'of the entry in `input` that caused it.',
     scope: 'inventory:write',
-    errors: { types: [PetNotFound, StaleInventory] },
     resolve: async (_root, args, { source, caller }) => ({
       rows: await updateInventories(source.db, args, caller.subject),
     }),
   }),
   adjustInventories: t.field({
-    ...linesField(InventoryItem, inventoryItems, InventoryAdjustment, {
+    ...fields.lines(InventoryAdjustment, ADJUSTMENT_ERRORS, {
       result: 'AdjustedInventories',
       field: 'inventory',
       description: 'The inventory items with their new quantities.',
@@ -184,7 +183,6 @@ builder.mutationFields((t) => ({
       'Adds units to the stock of several pets, or removes units: all or nothing. The `line` of an ' +
       'error is the zero-based index of the entry in `input` that caused it.',
     scope: 'inventory:write',
-    errors: { types: [PetNotFound, InsufficientStock, StockLimitExceeded] },
     resolve: async (_root, args, { source, caller }) => ({
       rows: await adjustInventories(source.db, args, caller.subject),
     }),

@@ -1,5 +1,5 @@
 import { IDEMPOTENCY_KEY, relatedRow } from '../../gateway/index.ts';
-import { builder, deletedOf, fieldsOf, linesField, newInputOf, Node } from '../builder.ts';
+import { builder, Node, store } from '../builder.ts';
 import { InsufficientStock, StockLimitExceeded } from '../inventory/inventory.ts';
 import { InventoryItem } from '../inventory/schema.ts';
 import { PetNotAvailable, PetNotFound, pets } from '../pet/pets.ts';
@@ -32,10 +32,11 @@ const Order = builder.prismaObject('Order', {
   }),
 });
 
-const NewOrder = newInputOf(orders);
+const fields = store.fieldsOf(Order, orders);
 
-const CancelledOrderType = deletedOf<CancelledOrder>(
-  orders,
+const NewOrder = fields.newInput();
+
+const CancelledOrderType = fields.deleted<CancelledOrder>(
   'CancelledOrder',
   'The `id` and `nodeId` of the cancelled order, and the stock to which its units were returned.',
 );
@@ -48,8 +49,6 @@ builder.objectField(CancelledOrderType, 'inventory', (t) =>
     resolve: ({ inventory }) => inventory,
   }),
 );
-
-const fields = fieldsOf(Order, orders);
 
 builder.queryFields((t) => ({
   order: t.field(fields.row),
@@ -77,7 +76,7 @@ builder.mutationFields((t) => ({
     resolve: (_root, args, { source, caller }) => placeOrder(source, args, caller.subject),
   }),
   placeOrders: t.field({
-    ...linesField(Order, orders, NewOrder, {
+    ...fields.lines(NewOrder, ORDERING_ERRORS, {
       result: 'PlacedOrders',
       field: 'orders',
       description: 'The orders that were placed together.',
@@ -88,7 +87,6 @@ builder.mutationFields((t) => ({
       'is the zero-based index of the first entry that cannot be fulfilled.',
     scope: 'orders:write',
     onlyAdds: true,
-    errors: { types: ORDERING_ERRORS },
     resolve: async (_root, args, { source, caller }) => ({
       rows: await placeOrders(source.db, args, caller.subject),
     }),

@@ -1,8 +1,8 @@
 import { relatedRow } from '../../gateway/index.ts';
-import { addLine, builder, fieldsOf, Node } from '../builder.ts';
+import { builder, Node, store } from '../builder.ts';
 import { categories } from '../category/categories.ts';
 import { Category } from '../category/schema.ts';
-import { PetNotAvailable, pets } from './pets.ts';
+import { pets } from './pets.ts';
 
 export const PetStatus = builder.enumType('PetStatus', {
   description: 'The sale status of a pet. It can change from any status to any other.',
@@ -28,9 +28,7 @@ export const Pet = builder.prismaObject('Pet', {
   }),
 });
 
-addLine([PetNotAvailable]);
-
-const fields = fieldsOf(Pet, pets);
+const fields = store.fieldsOf(Pet, pets);
 const scope = 'pets:write';
 
 builder.queryFields((t) => ({

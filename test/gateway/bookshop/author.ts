@@ -1,5 +1,5 @@
 import { createRepository } from '../../../src/gateway/index.ts';
-import { builder, fieldsOf, Node, scope, table } from './shop.ts';
+import { builder, Node, scope, store, table } from './shop.ts';
 
 export const authors = createRepository(table('Author'), {
   inputs: { name: {} },
@@ -12,7 +12,7 @@ export const Author = builder.prismaObject('Author', {
   fields: (t) => ({ id: t.exposeID('number'), name: t.exposeString('name') }),
 });
 
-const fields = fieldsOf(Author, authors);
+const fields = store.fieldsOf(Author, authors);
 
 builder.queryFields((t) => ({
   author: t.field(fields.row),

@@ -16,7 +16,7 @@ import {
 } from '../../../src/gateway/index.ts';
 import { Author, authors } from './author.ts';
 import type { Book as Row } from './generated/prisma/client.ts';
-import { builder, fieldsOf, Node, scope, table } from './shop.ts';
+import { builder, Node, scope, store, table } from './shop.ts';
 
 const BookSoldOut = errorOf(
   'BOOK_SOLD_OUT',
@@ -82,19 +82,9 @@ const Book = builder.prismaObject('Book', {
     id: t.exposeID('id'),
     title: t.exposeString('title'),
     isbn: t.exposeString('isbn'),
-    maskedIsbn: t.exposeString('isbn', { description: 'The last digits of the ISBN.', mask: true }),
     releasedOn: t.expose('releasedOn', { type: 'Date', nullable: true }),
     summary: t.exposeString('summary', { nullable: true }),
     copies: t.exposeInt('copies'),
-    count: t.exposeInt('copies', {
-      description: 'The number of copies, in a unit.',
-      args: {
-        unit: t.arg.string({
-          description: 'The unit: copy.',
-          validate: z.object({ unit: z.literal('copy', 'must be copy.').nullish() }),
-        }),
-      },
-    }),
     isSoldOut: t.boolean({
       description: 'Whether all copies are sold.',
       ...derivedValue({
@@ -119,7 +109,7 @@ const Book = builder.prismaObject('Book', {
   }),
 });
 
-const fields = fieldsOf(Book, books);
+const fields = store.fieldsOf(Book, books);
 
 const Shelf = builder.objectRef<{ books: number; copies: number }>('Shelf').implement({
   description: 'How much of an author is on the shelf.',
@@ -154,13 +144,7 @@ builder.queryFields((t) => ({
   }),
   isIsbn: t.boolean({
     description: 'Whether a book has this ISBN.',
-    args: {
-      isbn: t.arg.string({
-        required: true,
-        description: 'The ISBN.',
-        validate: z.object({ isbn: ISBN }),
-      }),
-    },
+    args: { isbn: t.arg.string({ required: true, description: 'The ISBN.' }) },
     resolve: async (_root, { isbn }, { source: { db } }) =>
       (await db.query(sql`select from books where isbn = ${isbn}`)).length > 0,
   }),
@@ -186,10 +170,6 @@ builder.mutationFields((t) => ({
     errors: { types: [books.notFound, BookSoldOut] },
     args: {
       id: t.arg.id({ required: true, description: 'The id of the book.' }),
-      note: t.arg.string({
-        description: 'Why the book is sold. It is not stored.',
-        validate: z.object({ note: z.string().min(1, 'must not be empty.').nullish() }),
-      }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
     resolve: (_root, args, { source, caller }) => sellBook(source.db, args, caller.subject),

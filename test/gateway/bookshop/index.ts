@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 
 import type { Session, Store } from '../../../src/gateway/index.ts';
 import { getBook, RESOURCES } from './book.ts';
-import { createSchema } from './shop.ts';
+import { store } from './shop.ts';
 
 /** Adds a book and its author. */
 const fillSample = async ({ write }: Session): Promise<void> => {
@@ -16,7 +16,7 @@ const fillSample = async ({ write }: Session): Promise<void> => {
 export const bookshop: Store = {
   title: 'Bookshop',
   migrations: new URL('migrations/', import.meta.url),
-  ...createSchema(),
+  ...store.createSchema(),
   fillSample,
   rest: { operations: [getBook], resources: RESOURCES },
   pages: {

@@ -1,21 +1,21 @@
-import { createBuilder, createTables } from '../../../src/gateway/index.ts';
+import { createTables, StoreBuilder } from '../../../src/gateway/index.ts';
 import type PrismaTypes from './generated/pothos.ts';
 import { getDatamodel } from './generated/pothos.ts';
 import { ENUMS, TABLES } from './generated/tables.ts';
-import './mask-plugin.ts';
-import './validation-plugin.ts';
 
 interface Types {
   PrismaTypes: PrismaTypes;
 }
 
-/** The bookshop's Pothos builder, and the gateway's helpers that define types with it. */
-export const { builder, Node, fieldsOf, createSchema } = createBuilder<Types>({
+/** Defines the bookshop's types. */
+export const store = new StoreBuilder<Types>({
   datamodel: getDatamodel(),
   tables: TABLES,
   scopes: ['books:write'],
-  plugins: { validation: ['validate'], mask: ['mask'] },
 });
+
+/** Pothos' builder, and the interface of types with global ids. */
+export const { builder, Node } = store;
 
 /** Creates the table of a model in schema.prisma. */
 export const table = createTables<PrismaTypes>(TABLES, ENUMS);

@@ -61,7 +61,7 @@ function queriesFor(store: Store, type: string, selection: string): string[] {
   const rows = roots.filter(
     ({ type: of, extensions: { sql } }) => sql?.kind === 'row' && getNamedType(of).name === type,
   );
-  const inside = [...store.changedTypes.keys()].flatMap((outer) =>
+  const inside = [...store.repositories.keys()].flatMap((outer) =>
     fieldsOf(store, outer).flatMap((field) => {
       const isRelated =
         field.extensions.sql?.kind === 'related' && getNamedType(field.type).name === type;
@@ -120,14 +120,14 @@ describeOnDatabases((database) => {
     }
 
     it('returns each value of a row however often it is read', async () => {
-      for (const type of store.changedTypes.keys()) {
+      for (const type of store.repositories.keys()) {
         const queries = valuesOf(store, type).flatMap(({ name }) => queriesFor(store, type, name));
         for (const query of queries) expect([query, await codesFor(query)]).toEqual([query, []]);
       }
     });
 
     it('reports a value that is null where it may not be, rather than leave its row out', async () => {
-      for (const [type, rows] of store.changedTypes) {
+      for (const [type, rows] of store.repositories) {
         for (const [index, { name, ownColumn }] of requiredOf(rows).entries()) {
           await gateway.db.write(raw(`alter table ${rows.name} alter ${ownColumn} drop not null`));
           await gateway.db.write(

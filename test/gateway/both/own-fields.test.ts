@@ -3,15 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openPgliteOf, openPostgresOf } from '../../support/bookshop.ts';
 import { describeOnDatabases } from '../../support/databases.ts';
-import {
-  type Gateway,
-  type GraphqlAnswer,
-  openThatOf,
-  startGateway,
-} from '../../support/gateway.ts';
-import { post, TIMES_UNTIL_COMPILED } from '../../support/post.ts';
+import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 import { untilSettled } from '../../support/settled.ts';
-import { AUTH_BY_SECRET, withScopes } from '../../support/tokens.ts';
 import { bookshop } from '../bookshop/index.ts';
 
 const OPEN = { PGlite: openPgliteOf, PostgreSQL: openPostgresOf };
@@ -154,45 +148,5 @@ describeOnDatabases((database) => {
       '100',
       '400',
     ]);
-  });
-
-  it('what a validation plugin rejects is INVALID_INPUT, with the path of the value', async () => {
-    expect(await gateway.data('{ isIsbn(isbn: "1111111111111") }')).toEqual({ isIsbn: true });
-    const { errors } = await gateway.graphql('{ isIsbn(isbn: "1") }');
-    expect(errors?.[0]?.extensions).toMatchObject({
-      code: 'INVALID_INPUT',
-      status: 400,
-      issues: [{ path: ['isbn'], message: 'must have 13 digits.' }],
-    });
-    const { sellBook } = await gateway.data(`mutation {
-      sellBook(id: "1", note: "") { ... on InvalidInput { issues { path message } } } }`);
-    expect(sellBook).toEqual({ issues: [{ path: ['note'], message: 'Note must not be empty.' }] });
-  });
-
-  it('what a plugin adds to a field runs however often the query is executed', async () => {
-    const masked = { book: { maskedIsbn: '*********1111' } };
-    await expectData('{ book(id: "1") { maskedIsbn } }', masked);
-    const query = 'query ($unit: String) { book(id: "1") { count(unit: $unit) } }';
-    for (let time = 0; time <= TIMES_UNTIL_COMPILED; time += 1) {
-      expect(await gateway.data(query, { unit: 'copy' })).toEqual({ book: { count: 2 } });
-    }
-    const { errors } = await gateway.graphql(query, { unit: 'box' });
-    expect(errors?.[0]?.message).toBe('unit: must be copy.');
-  });
-
-  it('a caller without the scope learns nothing about arguments that a validation plugin rejects', async () => {
-    const guarded = await startGateway(AUTH_BY_SECRET, openThatOf(gateway), {}, bookshop);
-    const ask = async (query: string, ...scopes: string[]) => {
-      const response = await post(guarded, { query }, { headers: await withScopes(...scopes) });
-      const { data, errors } = (await response.json()) as GraphqlAnswer;
-      return data?.sellBook?.code ?? errors?.[0]?.extensions.code;
-    };
-    const sell = 'mutation { sellBook(id: "1", note: "") { ... on Error { code } } }';
-    expect(await ask(sell, 'read')).toBe('FORBIDDEN');
-    expect(await ask(sell, 'books:write')).toBe('INVALID_INPUT');
-    const query = '{ isIsbn(isbn: "1") }';
-    expect(await ask(query, 'books:write')).toBe('FORBIDDEN');
-    expect(await ask(query, 'read')).toBe('INVALID_INPUT');
-    await guarded.close();
   });
 });

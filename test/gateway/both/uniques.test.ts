@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { createBuilder, createRepository, createTables } from '../../../src/gateway/index.ts';
+import { StoreBuilder, createRepository, createTables } from '../../../src/gateway/index.ts';
 import { petStore } from '../../../src/store/index.ts';
 import { describeOnDatabases, openRaw } from '../../support/databases.ts';
 import { type Gateway, type OpenDatabase, startGateway } from '../../support/gateway.ts';
@@ -37,32 +37,32 @@ const Slot = modelOf('Slot', 'slots', COLUMNS, [
 ]);
 
 function createStore() {
-  const { builder, fieldsOf, createSchema } = createBuilder<{ PrismaTypes: object }>({
+  const store = new StoreBuilder<{ PrismaTypes: object }>({
     datamodel: { datamodel: { models: {} } },
     tables: { Slot },
     scopes: ['any'],
   });
   const sizes = ['small', 'large'] as const;
-  builder.enumType('Size', { values: sizes });
+  store.builder.enumType('Size', { values: sizes });
   const enums = { Size: { type: 'slot_size', values: sizes } };
   const slots = createRepository(createTables<{ Slot: { Shape: Row } }>({ Slot }, enums)('Slot'), {
     inputs: Object.fromEntries(COLUMNS.map(({ name }) => [name, {}])),
     filters: () => ({}),
     sorts: { id: 'Order by id.' },
   });
-  const Type = builder
+  const Type = store.builder
     .objectRef<Row>('Slot')
     .implement({ fields: (t) => ({ id: t.exposeID('id', { nullable: false }) }) });
-  const fields = fieldsOf(Type, slots);
+  const fields = store.fieldsOf(Type, slots);
   const scope = 'any';
-  builder.queryField('slots', (t) => t.connection(...fields.list));
-  builder.mutationFields((t) => ({
+  store.builder.queryField('slots', (t) => t.connection(...fields.list));
+  store.builder.mutationFields((t) => ({
     createSlot: t.field({ ...fields.create(), scope }),
     createSlots: t.field({ ...fields.createMany(), scope }),
     updateSlot: t.field({ ...fields.update(), scope }),
     updateSlots: t.field({ ...fields.updateMany(), scope }),
   }));
-  return { ...petStore, ...createSchema() };
+  return { ...petStore, ...store.createSchema() };
 }
 
 const open: OpenDatabase = async (config, log) => {

@@ -52,11 +52,11 @@ it.each(['', LINE.replace("'Book'", "'Author'")])(
 it.each(['order', 'shelfMark'])(
   'a store does not start if the name of a column would need quotes in SQL: %s',
   async (column) => {
-    const books = bookshop.changedTypes.get('Book');
+    const books = bookshop.repositories.get('Book');
     if (!books) throw new Error('There are no books.');
     const renamed = { ...books, columns: { ...books.columns, copies: column } };
-    const changedTypes = new Map([...bookshop.changedTypes, ['Book', renamed]]);
-    await expect(open(LINE, LINE, { changedTypes })).rejects.toThrow(
+    const repositories = new Map([...bookshop.repositories, ['Book', renamed]]);
+    await expect(open(LINE, LINE, { repositories })).rejects.toThrow(
       `The name ${column} would need quotes in SQL.`,
     );
   },

@@ -185,7 +185,7 @@ describeOnDatabases(() => {
     });
     afterAll(() => database.close());
 
-    const recorded = Object.values(TABLES).filter(({ type }) => petStore.changedTypes.has(type));
+    const recorded = Object.values(TABLES).filter(({ type }) => petStore.repositories.has(type));
 
     it('have the function and triggers that record_changes_of creates, for each type whose changes are recorded', async () => {
       const read = () =>

@@ -23,7 +23,7 @@ function selectionOf(type: string): string {
     .join(' ');
 }
 
-const CHANGE = `__typename kind ${[...petStore.changedTypes.keys()]
+const CHANGE = `__typename kind ${[...petStore.repositories.keys()]
   .map(
     (
       type,

@@ -123,8 +123,8 @@ it.each([...MISSING, ...DIFFERENT])(
 it('a store does not start if the database lacks a key of several columns', async () => {
   const { fields } = pets;
   const keyed = { ...pets, uniques: [[fields.name, fields.categoryId]] };
-  const changedTypes = new Map([...petStore.changedTypes, ['Pet', keyed]]);
-  const store: Store = { ...petStore, changedTypes };
+  const repositories = new Map([...petStore.repositories, ['Pet', keyed]]);
+  const store: Store = { ...petStore, repositories };
   await expect(openAfter('select', store)).rejects.toThrow(
     'pets (category_id, name) has no unique index, but is unique in the model',
   );

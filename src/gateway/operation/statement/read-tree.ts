@@ -66,10 +66,6 @@ interface Selected {
   readonly nodes: FieldNode[];
 }
 
-/** Whether a plugin of the store wraps a field's resolver or checks its arguments, which only graphql-js calls. */
-const callsPlugin = ({ extensions }: Selected['field']): boolean =>
-  extensions.pothosResolveWrapped === true || (extensions.pothosArgMappers ?? []).length > 0;
-
 const argumentsOf = ({ field, node }: Selected, variables: VariableValues): VariableValues =>
   getArgumentValues(field, node, variables);
 
@@ -154,7 +150,6 @@ class Reader {
   #readField(selected: Selected): Node {
     const { row, field } = selected;
     const { sql: how, listPart } = field.extensions;
-    if (callsPlugin(field)) return unsupported();
     if (listPart) return this.#readPart(listPart, selected);
     if (how?.kind === 'row') return this.#readRow(how, selected);
     if (how?.kind === 'aggregate') return this.#readAggregate(how, selected);

@@ -1,18 +1,15 @@
 import sql from 'sql-template-tag';
 
+import { MigrationError, readNames } from '../database/migrations.ts';
 import { onlyRow, type Session } from '../database/session.ts';
-import type { Field, StoredTable } from '../model/stored-table.ts';
+import type { Field } from '../model/stored-table.ts';
+import type { Repository } from '../repository.ts';
+import type { Log } from '../telemetry/log.ts';
 
-/** What schema.prisma says about a table. */
-export type ModelTable = Pick<
-  StoredTable<object>,
-  'name' | 'fields' | 'foreignKeys' | 'uniques' | 'enums'
->;
-
-const fieldsOf = ({ fields }: ModelTable): Field[] => Object.values(fields);
+const columnsOf = ({ fields }: Repository): Field[] => Object.values(fields);
 
 /** A table in the database. Names of several columns are sorted and joined. */
-interface Found {
+interface FoundTable {
   /** Null if there is no such table. */
   readonly columns: Readonly<Record<string, { type: string; isRequired: boolean }>> | null;
   readonly uniques: readonly string[];
@@ -20,7 +17,7 @@ interface Found {
 }
 
 interface Catalogue {
-  readonly tables: Readonly<Record<string, Found>> | null;
+  readonly tables: Readonly<Record<string, FoundTable>> | null;
   readonly enums: Readonly<Record<string, readonly string[]>> | null;
   readonly isAhead: boolean;
 }
@@ -28,13 +25,14 @@ interface Catalogue {
 const join = (names: readonly string[]): string => names.toSorted().join(', ');
 
 /** Reads what the database has of some tables and enums, whose names need no quotes. */
-const readCatalogue = async (
+async function readCatalogue(
   { query }: Session,
-  tables: readonly string[],
-  enums: readonly string[],
+  repositories: readonly Repository[],
   migrations: readonly string[],
-): Promise<Catalogue> =>
-  onlyRow(
+): Promise<Catalogue> {
+  const tables = repositories.map(({ name }) => name);
+  const enums = repositories.flatMap((each) => each.enums.map(({ type }) => type));
+  return onlyRow(
     await query<Catalogue>(sql`
       select
         (select json_object_agg(name, json_build_object(
@@ -65,6 +63,7 @@ const readCatalogue = async (
           select from _prisma_migrations
           where rolled_back_at is null and migration_name <> all (${migrations}::text[])) as "isAhead"`),
   );
+}
 
 // A string can be stored in a wider column than the model's.
 const LENGTH = /^(?:text|character varying(?:\((\d+)\))?)$/;
@@ -75,8 +74,8 @@ function lengthOf(type: string): number {
 const fits = (type: string, model: string): boolean =>
   type === model || lengthOf(type) >= lengthOf(model);
 
-function* compareColumns(table: ModelTable, columns: NonNullable<Found['columns']>) {
-  for (const { column, ownColumn, columnType, isNullable } of fieldsOf(table)) {
+function* compareColumns(table: Repository, columns: NonNullable<FoundTable['columns']>) {
+  for (const { column, ownColumn, columnType, isNullable } of columnsOf(table)) {
     const found = columns[ownColumn];
     if (!found) continue;
     if (!fits(found.type, columnType)) {
@@ -90,9 +89,9 @@ function* compareColumns(table: ModelTable, columns: NonNullable<Found['columns'
   }
 }
 
-function* compareKeys(table: ModelTable, found: Found) {
+function* compareKeys(table: Repository, found: FoundTable) {
   const { name, uniques, foreignKeys } = table;
-  const single = fieldsOf(table).filter(({ isUnique }) => isUnique);
+  const single = columnsOf(table).filter(({ isUnique }) => isUnique);
   for (const key of [...single.map((field) => [field]), ...uniques]) {
     const columns = join(key.map(({ ownColumn }) => ownColumn));
     if (!found.uniques.includes(columns)) {
@@ -108,7 +107,7 @@ function* compareKeys(table: ModelTable, found: Found) {
   }
 }
 
-function* compareEnums({ enums }: ModelTable, found: Catalogue) {
+function* compareEnums({ enums }: Repository, found: Catalogue) {
   for (const { type, values } of enums) {
     const known = found.enums?.[type]?.filter((value) => values.includes(value)) ?? [];
     if (known.length < values.length || known.join() === values.join()) continue;
@@ -116,52 +115,55 @@ function* compareEnums({ enums }: ModelTable, found: Catalogue) {
   }
 }
 
-function findMissing(table: ModelTable, found: Catalogue): string[] {
+function* findMissing(table: Repository, found: Catalogue): Generator<string> {
   const { name, enums } = table;
   const columns = found.tables?.[name]?.columns;
-  if (!columns) return [`there is no table ${name}`];
-  return [
-    ...fieldsOf(table)
-      .filter(({ ownColumn }) => !columns[ownColumn])
-      .map(({ ownColumn, columnType }) => `${name} has no column ${ownColumn} (${columnType})`),
-    ...enums.flatMap(({ type, values }) =>
-      values
-        .filter((value) => !found.enums?.[type]?.includes(value))
-        .map((value) => `the type ${type} has no value ${value}`),
-    ),
-  ];
+  if (!columns) {
+    yield `there is no table ${name}`;
+    return;
+  }
+  for (const { ownColumn, columnType } of columnsOf(table)) {
+    if (!columns[ownColumn]) yield `${name} has no column ${ownColumn} (${columnType})`;
+  }
+  for (const { type, values } of enums) {
+    for (const value of values) {
+      if (!found.enums?.[type]?.includes(value)) yield `the type ${type} has no value ${value}`;
+    }
+  }
+}
+
+/** Finds what a later release may have changed. */
+function* findDifferent(table: Repository, catalogue: Catalogue) {
+  const found = catalogue.tables?.[table.name];
+  if (!found?.columns) return;
+  yield* compareColumns(table, found.columns);
+  yield* compareKeys(table, found);
+  yield* compareEnums(table, catalogue);
 }
 
 /**
- * Compares the model with the database, in one statement. The database may have more columns and values.
- * `migrations` are the names of this release's migrations.
+ * Requires the tables, columns, constraints and enums of the model, as far as this release needs them. The database may
+ * have more columns and values.
+ * @throws MigrationError
  */
-export async function compareModel(
+export async function requireModel(
   session: Session,
-  tables: readonly ModelTable[],
-  migrations: readonly string[],
-) {
-  const enums = tables.flatMap((table) => table.enums);
-  const catalogue = await readCatalogue(
-    session,
-    tables.map(({ name }) => name),
-    enums.map(({ type }) => type),
-    migrations,
+  repositories: readonly Repository[],
+  migrations: URL,
+  log: Log,
+): Promise<void> {
+  const catalogue = await readCatalogue(session, repositories, await readNames(migrations));
+  const missing = [...new Set(repositories.flatMap((each) => [...findMissing(each, catalogue)]))];
+  const different = repositories.flatMap((each) => [...findDifferent(each, catalogue)]);
+  const wrong = catalogue.isAhead ? missing : [...missing, ...different];
+  if (wrong.length > 0) {
+    throw new MigrationError(
+      `The database differs from the model in schema.prisma: ${wrong.join('; ')}. Add the missing migration, or undo ` +
+        'what changed the database. In development, delete .data to create the database anew.',
+    );
+  }
+  if (different.length === 0) return;
+  log.warn(
+    `A later release has migrated the database, which differs from this release's model: ${different.join('; ')}.`,
   );
-  return {
-    /** What statements of this release need. */
-    missing: [...new Set(tables.flatMap((table) => findMissing(table, catalogue)))],
-    /** What a later release may have changed. */
-    different: tables.flatMap((table) => {
-      const found = catalogue.tables?.[table.name];
-      if (!found?.columns) return [];
-      return [
-        ...compareColumns(table, found.columns),
-        ...compareKeys(table, found),
-        ...compareEnums(table, catalogue),
-      ];
-    }),
-    /** Whether a later release has migrated the database. */
-    isAhead: catalogue.isAhead,
-  };
 }

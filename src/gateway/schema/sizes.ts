@@ -7,12 +7,43 @@ import {
   isScalarType,
 } from 'graphql';
 
+import { MAX_SORTED_LENGTH } from '../list/sorts.ts';
+import type { Model } from '../model/stored-table.ts';
+import { TEXT_LENGTH } from './cost-directives.ts';
 import type { Arguments, ListSize } from './field-extensions.ts';
 import { fieldsIn } from './fields-in.ts';
 
+// A control character is written as `\u0001`; no other character takes more bytes.
+const BYTES_PER_CHARACTER = 6;
+const QUOTES_BYTES = 2;
+// Room for the sort field's name and an id.
+const POSITION_BYTES = 100;
+
+/** The maximum size of a cursor. It contains, as JSON in base64, the value that its list is sorted by. */
+export const CURSOR_BYTES = Math.ceil(
+  ((BYTES_PER_CHARACTER * MAX_SORTED_LENGTH + POSITION_BYTES) * 4) / 3,
+);
+
+/**
+ * Sets the maximum size of each field that exposes a text column, so that the size of every response can be estimated.
+ * Also sets the cost of a field whose strings can be long.
+ */
+export function setTextSizes(schema: GraphQLSchema, tables: Readonly<Record<string, Model>>): void {
+  for (const { type, field } of fieldsIn(schema)) {
+    const { maxBytes, pothosExposedField = '', directives } = field.extensions;
+    const maxLength = tables[type.name]?.columns[pothosExposedField]?.maxLength;
+    if (maxBytes !== undefined || maxLength == null) continue;
+    const weight = Math.ceil(maxLength / TEXT_LENGTH);
+    field.extensions = {
+      ...field.extensions,
+      maxBytes: BYTES_PER_CHARACTER * maxLength + QUOTES_BYTES,
+      ...(weight > 1 && { directives: { cost: { weight: String(weight) }, ...directives } }),
+    };
+  }
+}
+
 /** Returns a value unless it is too large. */
 type Check = (value: unknown, args: Arguments) => unknown;
-
 const isIterable = (value: unknown): value is Iterable<unknown> =>
   typeof value === 'object' && value !== null && Symbol.iterator in value;
 
@@ -52,11 +83,10 @@ function checkText(place: string, scalar: GraphQLScalarType, maxBytes: number): 
  * Checks what the fields with a declared size return, because the cost and the size of every response are estimated
  * from these sizes. Columns and connections have no declared sizes.
  */
-export function checkSizes(schema: GraphQLSchema): void {
-  for (const { type, field } of fieldsIn(schema)) {
+export function limitResults(schema: GraphQLSchema): void {
+  for (const { type, field, place } of fieldsIn(schema)) {
     const { maxBytes, directives, listPart } = field.extensions;
     if (isInterfaceType(type) || listPart) continue;
-    const place = `${type.name}.${field.name}`;
     const named = getNamedType(field.type);
     const listSize = directives?.listSize;
     const checks = [
