@@ -377,7 +377,7 @@ const LISTS: Fault[] = [
   },
   {
     name: 'a search for a percent sign finds everything',
-    file: 'src/gateway/list/filter-by.ts',
+    file: 'src/gateway/list/condition.ts',
     text: "word.replaceAll(/[\\\\%_]/g, '\\\\$&')",
     replacement: 'word',
     test: ['test/store/filters.test.ts', "the rows of 'pets' that match '. name: .%"],
@@ -397,15 +397,8 @@ const LISTS: Fault[] = [
     test: ['test/store/statements.test.ts', 'return their own rows if their arguments differ'],
   },
   {
-    name: 'a page of orders filtered by their pets ends too early',
-    file: 'src/gateway/list/listing.ts',
-    text: 'of.by === id ? idBounds(raw(column)) : []',
-    replacement: 'idBounds(raw(column))',
-    test: ['test/store/filters.test.ts', "the rows of 'orders' that match .*petStatus"],
-  },
-  {
     name: 'a range of dates includes its end',
-    file: 'src/gateway/list/filter-by-order.ts',
+    file: 'src/gateway/list/condition.ts',
     text: '${by} < ${toValue(field, before)}',
     replacement: '${by} <= ${toValue(field, before)}',
     test: ['test/store/filters.test.ts', "the rows of 'orders' that match .* before: .2027"],
@@ -419,9 +412,9 @@ const LISTS: Fault[] = [
   },
   {
     name: 'a range of a required time reads all older rows',
-    file: 'src/gateway/list/filter-by-order.ts',
-    text: "(${join(isIn(raw(column)), ' and ')}) is true",
-    replacement: "${join(isIn(raw(column)), ' and ')}",
+    file: 'src/gateway/list/condition.ts',
+    text: "(${join(isIn(raw(field.column)), ' and ')}) is true",
+    replacement: "${join(isIn(raw(field.column)), ' and ')}",
     test: ['test/gateway/postgres/ranges.test.ts', 'reads few rows for a page: a day'],
   },
 ];
@@ -649,10 +642,10 @@ const TREE: Fault[] = [
   },
   {
     name: 'a page before a cursor says that it is the last',
-    file: 'src/gateway/operation/statement/write-tree.ts',
-    text: 'isAfter ? hasBefore : hasAfter;',
-    replacement: 'isAfter ? hasAfter : hasBefore;',
-    test: ['test/store/executor.test.ts', 'before and after a page'],
+    file: 'src/gateway/list/window.ts',
+    text: 'hasNext: args.before != null || (!backwards',
+    replacement: 'hasNext: (!backwards',
+    test: ['test/store/connections.test.ts', 'with the cursor of row 11 of 25'],
   },
   {
     name: 'planning a statement takes seconds',
