@@ -5,15 +5,10 @@ import { errorOf, type ErrorType } from './contract/gateway-error.ts';
 import { Id } from './contract/parse.ts';
 import { isStillReferenced } from './database/database-errors.ts';
 import { onlyRow, type Session } from './database/session.ts';
-import {
-  type Conditions,
-  missingIndex,
-  readConditions,
-  requireRecordable,
-} from './list/conditions.ts';
+import { type ColumnCondition, isOfColumn } from './list/condition.ts';
+import { createParseFilter, type Filters, requireIndex } from './list/filter.ts';
 import { type Pages, pagesOf } from './list/list-loaders.ts';
-import { createListing, type Listing, requireIndexes } from './list/listing.ts';
-import type { RecordedCondition } from './list/recorded.ts';
+import { createListing, type Listing } from './list/listing.ts';
 import { createSorts, type ListSorts, type Sorts } from './list/sorts.ts';
 import { defineWrite, type Mutate } from './model/define-write.ts';
 import {
@@ -44,7 +39,7 @@ interface Options<Row, Of extends Inputs<Row>> {
   /** What the rows are called, if not by the names of their type and table. */
   readonly words?: Partial<Words>;
   readonly inputs: Of;
-  readonly filters: (fields: StoredTable<Row>['fields']) => Conditions;
+  readonly filters: (fields: StoredTable<Row>['fields']) => Filters;
   /** The first sort is the default. */
   readonly sorts: Sorts<keyof Row & string>;
   /** The error for an id that does not exist, if it differs from the default. */
@@ -70,7 +65,7 @@ export interface Repository<Row extends object = object, New = unknown> extends 
   readonly inputs: readonly KnownInput[];
   /** What the values of the inputs can violate. */
   readonly constraints: readonly Constraint[];
-  readonly filters: Conditions;
+  readonly filters: Filters;
   readonly sorts: ListSorts;
   readonly notFound: ErrorAbout<bigint>;
   /** The error for deleting a row that other rows refer to. */
@@ -102,7 +97,7 @@ export interface Repository<Row extends object = object, New = unknown> extends 
    * Returns the conditions of a filter for recorded rows.
    * @throws InvalidId, InvalidInput
    */
-  readonly toRecorded: (filter: object) => RecordedCondition[];
+  readonly toRecorded: (filter: object) => ColumnCondition[];
 }
 
 const createNotFound = (type: string, { singular }: Words): ErrorAbout<bigint> =>
@@ -195,7 +190,7 @@ const createPagesBy =
   (name) => {
     const field = fields[name];
     if (!field.isReference) throw new Error(`${type}.${name} does not refer to other rows.`);
-    requireIndexes(from, [missingIndex(field)]);
+    requireIndex(from, field);
     return pagesOf(
       listing,
       `${toFieldName(words.plural)}By${upperFirst(name.replace(/Id$/, ''))}`,
@@ -217,7 +212,6 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
     toKnown(table, entry),
   );
   const filters = options.filters(table.fields);
-  requireRecordable(table.name, filters);
   const NotFound = options.notFound ?? createNotFound(type, words);
   const InUse = usedBy.length === 0 ? undefined : createInUse(type, words, usedBy);
   const constraints = constraintsOf(table, words, inputs);
@@ -226,7 +220,7 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
   const sorts = createSorts(table, options.sorts);
   const listing = createListing(table, filters, sorts);
   const loader = byId(lowerFirst(type), table, read);
-  const toRecorded = readConditions(filters, 'changes');
+  const parseChanges = createParseFilter(filters, 'changes');
   return {
     ...table,
     words,
@@ -262,6 +256,6 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
       { NotFound, InUse },
       options.insertMany,
     ),
-    toRecorded: (filter) => toRecorded(filter).flatMap(({ recorded }) => recorded ?? []),
+    toRecorded: (filter) => parseChanges(filter).filter(isOfColumn),
   };
 }

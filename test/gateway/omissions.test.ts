@@ -12,7 +12,7 @@ import {
   errorOf,
   filterBy,
 } from '../../src/gateway/index.ts';
-import type { Conditions } from '../../src/gateway/list/conditions.ts';
+import type { Filters } from '../../src/gateway/list/filter.ts';
 import type { Field } from '../../src/gateway/model/stored-table.ts';
 import { petStore } from '../../src/store/index.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -32,7 +32,7 @@ const sorts: Readonly<Record<string, string>> = { id: 'Order by id.' };
 interface Parts {
   model?: typeof Thing;
   sorts?: typeof sorts;
-  filters?: (fields: Record<'word' | 'at' | 'size', Field<never>>) => Conditions;
+  filters?: (fields: Record<'word' | 'at' | 'size', Field<never>>) => Filters;
   errors?: (typeof ThingBroken)[];
   /** Options in addition to those that a field, an argument and a mutation need. */
   field?: object;

@@ -5,7 +5,7 @@ import { InputError, GatewayError } from '../contract/gateway-error.ts';
 import { parse } from '../contract/parse.ts';
 import type { Database } from '../database/database.ts';
 import { ID } from '../kinds/numbers.ts';
-import { type Bound, decodeCursor, RowEdge } from '../list/cursor.ts';
+import { type Bound, encodeCursor, parseCursor as parseIn } from '../list/cursor.ts';
 import { pagesOf } from '../list/list-loaders.ts';
 import type { Listing } from '../list/listing.ts';
 import type { RecordedRow } from '../model/stored-table.ts';
@@ -69,10 +69,7 @@ export const knownOf = (types: readonly string[]): Known => ({
 
 const stampOf = ({ changedAt }: Position): string => String(changedAt.getTime());
 
-/**
- * The part of the change log before the oldest open transaction. Without a filter, it includes changes that only a
- * later release supports. Every filter leaves those out.
- */
+/** The part of the change log before the oldest open transaction, without changes that only a later release supports. */
 const listingOf = ({ condition }: Known): Listing<Change> => ({
   table: {
     name: 'settled_changes',
@@ -91,12 +88,12 @@ const listingOf = ({ condition }: Known): Listing<Change> => ({
   keys: {
     [ORDER]: { name: 'transaction', ownColumn: 'transaction', kind: ID, isNullable: false },
   },
-  defaultField: ORDER,
   stampOf,
-  read: (filter) => {
-    const { types } = parse(ChangeFilter, filter, 'filter');
+  parseFilter: (filter) => {
+    const { types } = parse(ChangeFilter, filter ?? {}, 'filter');
+    const isOfType = types == null ? [] : [raw(isIn('type', types))];
     return {
-      where: () => (types == null ? [condition] : [raw(isIn('type', types)), condition]),
+      conditions: [...isOfType, condition].map((value) => ({ op: 'search', value })),
       planning: types == null ? 'once' : 'each',
       // An index finds the changes of a single type.
       load: types != null && types.length > 1 ? 'heavy' : 'light',
@@ -111,7 +108,7 @@ const columns = columnsOf(listing.table);
 
 export const changePagesOf = (known: Known) => pagesOf(listingOf(known));
 
-export const cursorOf = (change: Change): string => new RowEdge(listing, ORDER, change).cursor;
+export const cursorOf = (change: Change): string => encodeCursor(listing, ORDER, change);
 
 /** Whether a change comes after another change in the change log. */
 export const isAfter = (change: Position, other: Position): boolean =>
@@ -193,7 +190,7 @@ export async function requirePosition(db: Database, position: Position): Promise
 
 /** Returns what is in the cursor of a change; `name` is that of the argument or header. @throws InvalidCursor */
 export function parseCursor(cursor: string, name: string): Bound {
-  const bound = decodeCursor(listing, ORDER, cursor);
+  const bound = parseIn(listing, ORDER, cursor);
   if (bound) return bound;
   const message = 'is not the cursor of a change.';
   throw new InputError('INVALID_CURSOR', [{ path: [name], message }]);

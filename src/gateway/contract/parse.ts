@@ -37,8 +37,11 @@ const idThat = (isId: (text: string) => boolean) =>
 /** Parses an id, the decimal digits of an int64, into a bigint. */
 export const Id = idThat(isInt64);
 
-/** Parses the id of a row, which can be negative if it was imported before a CHECK forbade that. */
-export const RowId = idThat((text) => isInt64(text.replace(/^-/, '')));
+/** Whether a text is the id of a row, which can be negative if it was imported before a CHECK forbade that. */
+export const isRowId = (text: unknown): text is string =>
+  typeof text === 'string' && isInt64(text.replace(/^-/, ''));
+
+export const RowId = idThat(isRowId);
 
 /** Text of any length, without characters that the database can't store. */
 export const Text = z

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { Id, RowId } from '../contract/parse.ts';
+import { Id, isRowId } from '../contract/parse.ts';
 import { type Kind, nullsLast } from './kind.ts';
 
 /** Sorts by the value itself, which PostgreSQL and JavaScript format identically. */
@@ -11,8 +11,6 @@ export const sortBy = <Value>(text: z.ZodType<string>): Kind<Value>['sort'] => (
   text,
 });
 
-const isStored = (text: string): boolean => RowId.safeParse(text).success;
-
 /** An id: an int64, which a JSON number can't represent exactly. */
 export const ID: Kind<bigint> = {
   graphql: 'ID',
@@ -22,7 +20,7 @@ export const ID: Kind<bigint> = {
   parser: { oid: 20, parse: BigInt },
   fromText: BigInt,
   json: (column) => ['"', { sql: column }, '"'],
-  sort: sortBy(z.string().refine(isStored)),
+  sort: sortBy(z.string().refine(isRowId)),
 };
 
 export const INT: Kind<number> = {

@@ -2,12 +2,27 @@ import sql, { empty, join, raw, type Sql } from 'sql-template-tag';
 
 import type { Database } from '../database/database.ts';
 import { columnsOf } from '../model/table.ts';
-import { type Edge, RowEdge } from './cursor.ts';
+import { encodeCursor } from './cursor.ts';
 import type { ListArguments, Listing, Parent } from './listing.ts';
 import { createToWindow, type Window } from './window.ts';
 
+/** A row and its cursor, which is encoded only when read. */
+class Edge<Row> {
+  readonly node: Row;
+  readonly #encode: (row: Row) => string;
+
+  constructor(node: Row, encode: (row: Row) => string) {
+    this.node = node;
+    this.#encode = encode;
+  }
+
+  get cursor(): string {
+    return this.#encode(this.node);
+  }
+}
+
 export interface Page<Row> {
-  readonly edges: Edge<Row>[];
+  readonly edges: Pick<Edge<Row>, 'cursor' | 'node'>[];
   readonly pageInfo: {
     readonly hasNextPage: boolean;
     readonly hasPreviousPage: boolean;
@@ -19,23 +34,23 @@ export interface Page<Row> {
 const whereAll = (conditions: readonly Sql[]): Sql =>
   conditions.length > 0 ? sql`where ${join(conditions, ' and ')}` : empty;
 
+/** Returns a SELECT of the first rows in the order in which a window is read. `from` includes the conditions. */
+export const selectRows = (columns: Sql, from: Sql, { readingOrder }: Window, count: number): Sql =>
+  sql`select ${columns} from ${from} order by ${readingOrder} ${raw(`limit ${count}`)}`;
+
 /** Creates a page from its rows and the row after them, if there is one. */
-function toPage<Row>(
-  listing: Listing<Row>,
-  args: ListArguments,
-  { size, backwards, hasAfter, hasBefore }: Window,
-  rows: Row[],
-): Page<Row> {
-  const hasMore = rows.length > size;
+function toPage<Row>(listing: Listing<Row>, window: Window, rows: Row[]): Page<Row> {
+  const { field, size, backwards, hasNext, hasPrevious } = window;
   const nodes = rows.slice(0, size);
   if (backwards) nodes.reverse();
-  const field = args.orderBy?.field ?? listing.defaultField;
-  const edges = nodes.map((node) => new RowEdge(listing, field, node));
+  const encode = (row: Row): string => encodeCursor(listing, field, row);
+  const edges = nodes.map((node) => new Edge(node, encode));
+  const isRead = rows.length > size;
   return {
     edges,
     pageInfo: {
-      hasNextPage: (!backwards && hasMore) || hasBefore,
-      hasPreviousPage: (backwards && hasMore) || hasAfter,
+      hasNextPage: hasNext === 'if read' ? isRead : hasNext,
+      hasPreviousPage: hasPrevious === 'if read' ? isRead : hasPrevious,
       get startCursor() {
         return edges.at(0)?.cursor ?? null;
       },
@@ -59,9 +74,8 @@ export function createReader<Row>(listing: Listing<Row>, parent?: Parent<Row>) {
   const from = raw(listing.table.name);
   const column = raw(parent?.column ?? '');
 
-  const selectPage = (conditions: readonly Sql[], { readingOrder, size }: Window): Sql => sql`
-    select ${columns} from ${from} ${whereAll(conditions)}
-    order by ${readingOrder} ${raw(`limit ${size + 1}`)}`;
+  const selectPage = (conditions: readonly Sql[], window: Window): Sql =>
+    selectRows(columns, sql`${from} ${whereAll(conditions)}`, window, window.size + 1);
 
   const selectPages = (ids: readonly bigint[], window: Window): Sql => {
     const page = selectPage([sql`${column} = "#parent".id`, ...window.conditions], window);
@@ -85,7 +99,7 @@ export function createReader<Row>(listing: Listing<Row>, parent?: Parent<Row>) {
     const rows = await db.query<Row>(statement, planning, load);
     const rowsOf = new Map<bigint, Row[]>(ids.map((id) => [id, []]));
     for (const row of rows) rowsOf.get(parent?.of(row) ?? ALL_ROWS)?.push(row);
-    return new Map([...rowsOf].map(([id, own]) => [id, toPage(listing, args, window, own)]));
+    return new Map([...rowsOf].map(([id, own]) => [id, toPage(listing, window, own)]));
   };
 
   /** Counts the rows of each parent that match a filter. A count is heavy, because it reads every row it counts. */

@@ -10,8 +10,8 @@ import {
 } from '../changes/change-log.ts';
 import type { ChangeFeed } from '../changes/feed.ts';
 import { type CallContext, streamOf } from '../context.ts';
-import { SEARCH_COST } from '../list/conditions.ts';
-import type { ListArguments, PageArguments } from '../list/listing.ts';
+import { SEARCH_COST } from '../list/filter.ts';
+import type { ListArguments } from '../list/listing.ts';
 import { lowerFirst, toEnumName, toFieldName } from '../model/words.ts';
 import type { Repository } from '../repository.ts';
 import type { Builder } from './builder-types.ts';
@@ -116,7 +116,7 @@ function defineQuery(
         extensions: {
           // Operations that select changes are not compiled to one statement, so all of their fields take longer.
           directives: { ...page.extensions.directives, cost: { weight: '150' } },
-          checkArguments: (args: PageArguments) => {
+          checkArguments: (args: ListArguments) => {
             if (args.after != null) parseCursor(args.after, 'after');
             if (args.before != null) parseCursor(args.before, 'before');
             page.extensions.checkArguments(args);
@@ -125,9 +125,7 @@ function defineQuery(
         resolve: async (root, args, context) => {
           const { db } = context.source;
           if (args.before != null) await requireKept(db, args.before, 'before');
-          // A filter, even if it is empty, excludes types and kinds that only a later release supports.
-          const filter = args.filter ?? {};
-          const result = await page.resolve(root, { ...args, filter }, context);
+          const result = await page.resolve(root, args, context);
           if (args.after != null) await requireKept(db, args.after, 'after');
           return result;
         },
@@ -149,7 +147,7 @@ function followIn(
 }
 
 /** @throws InvalidCursor */
-const checkAfter = ({ after }: Pick<PageArguments, 'after'>): void => {
+const checkAfter = ({ after }: Pick<ListArguments, 'after'>): void => {
   if (after != null) parseCursor(after, 'after');
 };
 

@@ -1,7 +1,7 @@
 import type { InputRef } from '@pothos/core';
 
 import type { RangeType } from '../kinds/kind.ts';
-import { type Condition, describe, isIn, type Place } from '../list/conditions.ts';
+import { describeFilter, type Filter, filtersIn, type Place } from '../list/filter.ts';
 import type { Repository } from '../repository.ts';
 import type { Builder } from './builder-types.ts';
 
@@ -49,9 +49,9 @@ export class InputTypes {
     );
   }
 
-  /** Returns the options of a condition's field. */
-  #conditionOf(
-    { type, isList, cost, changesCost }: Condition,
+  /** Returns the options of a filter's field. */
+  #toOptions(
+    { type, isList, cost, changesCost }: Filter,
     place: Place,
   ): { type: InputRef | [InputRef]; extensions?: Readonly<Record<string, unknown>> } {
     const ref = typeof type === 'string' ? typeNamed(type) : this.#rangeOf(type);
@@ -69,18 +69,18 @@ export class InputTypes {
     place: Place,
     { filters, words }: Repository,
   ): InputRef<object> | undefined {
-    const conditions = Object.entries(filters).filter(([, filter]) => isIn(filter, place));
+    const known = filtersIn(filters, place);
     // GraphQL does not allow an input type without fields.
-    if (conditions.length === 0) return undefined;
+    if (known.length === 0) return undefined;
     return this.#builder.inputType(name, {
       description,
       fields: (t) =>
         Object.fromEntries(
-          conditions.map(([field, condition]) => [
+          known.map(([field, filter]) => [
             field,
             t.field({
-              ...this.#conditionOf(condition, place),
-              description: describe(condition, words, place),
+              ...this.#toOptions(filter, place),
+              description: describeFilter(filter, words, place),
             }),
           ]),
         ),

@@ -1,4 +1,4 @@
-import sql, { join, type Sql } from 'sql-template-tag';
+import sql, { type Sql } from 'sql-template-tag';
 import { z } from 'zod';
 
 import {
@@ -52,24 +52,11 @@ async function petsByIds(db: Session, ids: readonly bigint[]): Promise<PetAndCat
 /**
  * Returns the condition for pets with more than `units` units in stock. A pet without an inventory row has no units.
  */
-function hasMoreUnits(units: number, idBounds: (column: Sql) => Sql[]): Sql {
-  const bounds = idBounds(sql`inventory_items.pet_id`);
-  const isOfPet = join([sql`pet_id = pets.id`, ...bounds], ' and ');
-  return sql`exists (
-    select from inventory_items where ${isOfPet} and inventory_items.quantity > ${units})`;
-}
+const hasMoreUnits = (units: number): Sql => sql`exists (
+  select from inventory_items where pet_id = pets.id and inventory_items.quantity > ${units})`;
 
-/** A filter by stock, which is costly: PostgreSQL may read the stock of all pets, even to find a few. */
-const byStock = <Value>(
-  type: string,
-  rule: z.ZodType<Value>,
-  where: Parameters<typeof filterBy.search<Value>>[0]['where'],
-  only: string,
-) =>
-  filterBy.search(
-    { type, rule, cost: '1000', where },
-    { only, note: 'A pet without an inventory item has no units in stock.' },
-  );
+/** What the filters by stock have in common. They are costly: PostgreSQL may read the stock of all pets. */
+const BY_STOCK = { note: 'A pet without an inventory item has no units in stock.', cost: '1000' };
 
 /** Reads, lists, writes and follows pets. */
 export const pets = createRepository(petTable, {
@@ -99,25 +86,27 @@ export const pets = createRepository(petTable, {
       filterBy.words(categories.fields.name, { only: 'in categories whose name' }),
     ),
     name: filterBy.words(name, { only: 'whose name' }),
-    inStock: byStock(
-      'Boolean',
-      z.boolean(),
-      (wanted, idBounds) =>
-        wanted ? hasMoreUnits(0, idBounds) : sql`not ${hasMoreUnits(0, idBounds)}`,
-      'that are in stock if true, or out of stock if false',
-    ),
-    minQuantity: byStock(
-      'Int',
-      z.int(),
-      (min, idBounds) => (min > 0 ? hasMoreUnits(min - 1, idBounds) : sql`true`),
-      'with at least this many units in stock',
-    ),
-    maxQuantity: byStock(
-      'Int',
-      z.int(),
-      (max, idBounds) => (max >= 0 ? sql`not ${hasMoreUnits(max, idBounds)}` : sql`false`),
-      'with at most this many units in stock',
-    ),
+    inStock: filterBy.search({
+      ...BY_STOCK,
+      only: 'that are in stock if true, or out of stock if false',
+      type: 'Boolean',
+      rule: z.boolean(),
+      where: (wanted) => (wanted ? hasMoreUnits(0) : sql`not ${hasMoreUnits(0)}`),
+    }),
+    minQuantity: filterBy.search({
+      ...BY_STOCK,
+      only: 'with at least this many units in stock',
+      type: 'Int',
+      rule: z.int(),
+      where: (min) => (min > 0 ? hasMoreUnits(min - 1) : sql`true`),
+    }),
+    maxQuantity: filterBy.search({
+      ...BY_STOCK,
+      only: 'with at most this many units in stock',
+      type: 'Int',
+      rule: z.int(),
+      where: (max) => (max >= 0 ? sql`not ${hasMoreUnits(max)}` : sql`false`),
+    }),
     ids: filterBy.oneOf(id, { only: 'with one of these ids', changes: true }),
   }),
   sorts: {

@@ -40,8 +40,8 @@ export function readArguments({ rows, lists }: Tree, variables: VariableValues):
   for (const list of lists) {
     const window = list.toWindow(variables);
     windowOf.set(list, window);
-    const { size, backwards, hasAfter, hasBefore, order, planning, load } = window;
-    keys.push(size, backwards, hasAfter, hasBefore, order.sql, planning, load);
+    const { size, backwards, hasNext, hasPrevious, order, planning, load } = window;
+    keys.push(size, backwards, hasNext, hasPrevious, order.sql, planning, load);
     // PostgreSQL can't infer the type of a parameter that is missing from the text.
     const own = [...(list.counts ? window.filters : []), ...(list.reads ? window.conditions : [])];
     for (const condition of own) {

@@ -1,6 +1,7 @@
-import type { Sql } from 'sql-template-tag';
+import { raw, type Sql } from 'sql-template-tag';
 
 import type { Part } from '../../kinds/kind.ts';
+import { selectRows } from '../../list/pages.ts';
 import type { Window } from '../../list/window.ts';
 import type { ListValue } from '../../schema/field-extensions.ts';
 import { concatenate, orElse, UNSENDABLE, writeValue } from './json-sql.ts';
@@ -18,7 +19,7 @@ import type {
 } from './tree.ts';
 
 /** A page whose parts are written. */
-interface Page {
+interface WrittenPage {
   readonly list: List;
   readonly window: Window;
   /** Returns the WHERE clause for the list's rows that meet conditions. */
@@ -32,7 +33,7 @@ interface Scope {
   readonly textOf: ReadonlyMap<Sql, string>;
   /** The joins of the row's related rows, each added when the related row is written. */
   readonly joins: string[];
-  readonly page?: Page | undefined;
+  readonly page?: WrittenPage | undefined;
 }
 
 function given<Key, Value>(values: ReadonlyMap<Key, Value>, key: Key): Value {
@@ -62,7 +63,7 @@ function write(node: Node, scope: Scope): readonly Part[] {
 }
 
 /** Writes what is inside a row or a page. Its related rows are joined in FROM. */
-function writeInside(node: Node, { args, textOf }: Scope, page?: Page) {
+function writeInside(node: Node, { args, textOf }: Scope, page?: WrittenPage) {
   const inner: Scope = { args, textOf, joins: [], page };
   const json = concatenate(write(node, inner));
   return { json, joins: inner.joins.join('') };
@@ -97,13 +98,13 @@ function writeRelated(node: Related, scope: Scope): readonly Part[] {
   return [{ sql: orElse(`j${node.alias}.json`, node.missing) }];
 }
 
-const writeCursor = ({ window }: Page): readonly Part[] => [
+const writeCursor = ({ window }: WrittenPage): readonly Part[] => [
   '"',
   { sql: orElse(window.cursor, UNSENDABLE) },
   '"',
 ];
 
-function writeItems({ item }: Items, page: Page, scope: Scope): readonly Part[] {
+function writeItems({ item }: Items, page: WrittenPage, scope: Scope): readonly Part[] {
   const { list, window } = page;
   const shown = list.isNumbered ? ` filter (where "#number" <= ${window.size})` : '';
   const json = ofExisting(concatenate(writeObject(item, scope)));
@@ -111,15 +112,15 @@ function writeItems({ item }: Items, page: Page, scope: Scope): readonly Part[] 
   return ['[', { sql: `coalesce(${items}, '')` }, ']'];
 }
 
-function writeHasMore(isAfter: boolean, { window }: Page): readonly Part[] {
-  const { size, backwards, hasAfter, hasBefore } = window;
-  // A row beyond the page is read only in the reading direction.
-  const isRead = isAfter !== backwards;
-  const isExcluded = isAfter ? hasBefore : hasAfter;
-  return [{ sql: `(${isExcluded} or (${isRead} and count(*) > ${size}))::text` }];
+/** Like every part but `count` and `cursor`, this is an aggregate even if the result is known. */
+function writeHasMore(isAfter: boolean, { window }: WrittenPage): readonly Part[] {
+  const { size, hasNext, hasPrevious } = window;
+  const hasMore = isAfter ? hasNext : hasPrevious;
+  const compare = hasMore === 'if read' ? `> ${size}` : `${hasMore ? '>=' : '<'} 0`;
+  return [{ sql: `(count(*) ${compare})::text` }];
 }
 
-function writeEndCursor(isLast: boolean, page: Page): readonly Part[] {
+function writeEndCursor(isLast: boolean, page: WrittenPage): readonly Part[] {
   const { size, backwards } = page.window;
   const number = isLast === backwards ? '1' : `least("#total", ${size})`;
   const shown = `filter (where "#number" = ${number} and "#number" <= ${size})`;
@@ -140,12 +141,11 @@ function writePart(part: Items | ListValue, scope: Scope): readonly Part[] {
 }
 
 /** Returns the rows of a page for FROM. If they are numbered, they include the row after them. */
-function selectPage({ list, window, where }: Page): string {
-  const { sql: order } = window.readingOrder;
-  const rows = (limit: number): string =>
-    `(select * from ${list.table.name}${where(window.conditions)} order by ${order} limit ${limit})`;
+function selectPage({ list, window, where }: WrittenPage): string {
+  const from = raw(`${list.table.name}${where(window.conditions)}`);
+  const rows = (count: number): string => `(${selectRows(raw('*'), from, window, count).sql})`;
   if (!list.isNumbered) return rows(window.size);
-  return `(select *, row_number() over (order by ${order}) as "#number", count(*) over () as "#total" from ${rows(window.size + 1)} as page)`;
+  return `(select *, row_number() over (order by ${window.readingOrder.sql}) as "#number", count(*) over () as "#total" from ${rows(window.size + 1)} as page)`;
 }
 
 function writeList(list: List, scope: Scope): readonly Part[] {

@@ -1,0 +1,209 @@
+import sql, { join, raw, type Sql } from 'sql-template-tag';
+
+import type { Load, Planning } from '../database/session.ts';
+import type { RowLoader } from '../model/loaders.ts';
+import { type Field, toValue } from '../model/stored-table.ts';
+import type { Table } from '../model/table.ts';
+import type { Words } from '../model/words.ts';
+
+/** The row that a column refers to. */
+export interface Relation {
+  readonly table: Table<never> & { readonly byId: RowLoader<object | null>; readonly words: Words };
+  /** The column that contains the id of the related row. */
+  readonly by: string;
+}
+
+/** The times or days from `from` to before `before`. */
+interface Range {
+  readonly from?: Date | null | undefined;
+  readonly before?: Date | null | undefined;
+}
+
+// Enum values and Booleans are part of the text.
+function isConstant({ column }: Field, value: unknown): Sql[] {
+  const values = new Set([value].flat().map(String));
+  const literals = [...values].toSorted().map((one) => `'${one}'`);
+  if (literals.length === 0) return [sql`false`];
+  // An index can provide the order after `=`.
+  const isOne = literals.length === 1;
+  return [raw(isOne ? `${column} = ${literals[0]}` : `${column} in (${literals.join(', ')})`)];
+}
+
+const isEqual = (field: Field, value: unknown): Sql[] => [
+  sql`${raw(field.column)} = ${toValue(field, value)}`,
+];
+
+/**
+ * Passes all values in one parameter, so that requests with different ids can share a statement. The parameter is in a
+ * subquery, so that PostgreSQL does not plan again for each number of values.
+ */
+function isUnique({ column, kind }: Field, values: readonly unknown[]): Sql[] {
+  const texts = values.map((value) => String(kind.toParameter(value)));
+  const list = `{${texts.map((text) => `"${text.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`;
+  const type = raw(kind.sqlType);
+  return [sql`${raw(column)} = any((select ${list}::text::${type}[])::${type}[])`];
+}
+
+function isAny(field: Field, values: readonly unknown[]): Sql[] {
+  if (values.length === 1) return isEqual(field, values[0]);
+  const { column, kind } = field;
+  const list = values.map((value) => kind.toParameter(value));
+  return [sql`${raw(column)} = any(${list}${raw(`::${kind.sqlType}[]`)})`];
+}
+
+// The following conditions select a part of a sort's order, so they are compared with its key, which is indexed.
+
+const keyOf = ({ column, kind, isNullable }: Field): Sql => raw(kind.sort.sql(column, isNullable));
+
+/**
+ * Compares the key of a nullable column with that of null, which is the largest. PostgreSQL does not infer a condition on
+ * the key from one on the column, and either can have the index, so both are compared.
+ */
+function compareWithNull(field: Field, operator: '<' | '='): Sql {
+  const { sort, sqlType } = field.kind;
+  const key =
+    sort.nullAs === undefined ? `array[null::${sqlType}]` : `'${sort.nullAs}'::${sqlType}`;
+  return sql`${keyOf(field)} ${raw(`${operator} ${key}`)}`;
+}
+
+const isWithin =
+  (operator: '>=' | '<=') =>
+  (field: Field, limit: number): Sql[] => {
+    const isIn = sql`${raw(`${field.column} ${operator}`)} ${limit}`;
+    if (!field.isNullable) return [isIn];
+    const isKeyIn = sql`${keyOf(field)} ${raw(operator)} array[${toValue(field, limit)}]`;
+    return [isKeyIn, compareWithNull(field, '<'), isIn];
+  };
+
+/**
+ * The bounds are compared twice: with the key and with the column. PostgreSQL multiplies the selectivities of both
+ * conditions, so it expects few rows and uses the index, even if rows are sorted by id. With a single condition, it would
+ * expect the rows of a day to be spread over all ids, and read all older rows before the first match. `is true` keeps
+ * both conditions apart if the column is its own key.
+ */
+function isInRange(field: Field, { from, before }: Range): Sql[] {
+  const isIn = (by: Sql): Sql[] => [
+    ...(from == null ? [] : [sql`${by} >= ${toValue(field, from)}`]),
+    ...(before == null ? [] : [sql`${by} < ${toValue(field, before)}`]),
+  ];
+  const hasNulls = field.isNullable && before == null;
+  return [
+    ...isIn(keyOf(field)),
+    ...(hasNulls ? [compareWithNull(field, '<')] : []),
+    sql`(${join(isIn(raw(field.column)), ' and ')}) is true`,
+  ];
+}
+
+function isSet(field: Field, isWanted: boolean): Sql[] {
+  const isIn = raw(`${field.column} is ${isWanted ? 'not ' : ''}null`);
+  return field.isNullable ? [isIn, compareWithNull(field, isWanted ? '<' : '=')] : [isIn];
+}
+
+// How many words have a condition of their own, which the index can use. Planning takes time for each, so all further
+// words share one condition.
+const INDEXED_WORDS = 3;
+
+/** The trigram index finds the rows that contain the longest words. `%`, `_` and `\` have no special meaning. */
+function hasWords({ column, rowId }: Field, text: string): Sql[] {
+  const patterns = text
+    .split(/\s+/)
+    .toSorted((a, b) => b.length - a.length)
+    .map((word) => `%${word.replaceAll(/[\\%_]/g, '\\$&')}%`);
+  const others = patterns.slice(INDEXED_WORDS).join(' ');
+  const isFound = [
+    sql`id = ${raw(rowId)}`,
+    ...patterns.slice(0, INDEXED_WORDS).map((word) => sql`text like folded(lower(${word}))`),
+    ...(others ? [sql`text like all(string_to_array(folded(lower(${others})), ' '))`] : []),
+  ];
+  const texts = raw(column.replace('.', '_folded_'));
+  return [sql`exists (select from ${texts} where ${join(isFound, ' and ')})`];
+}
+
+const asIs = (_field: undefined, where: Sql): Sql[] => [where];
+
+interface Operator<Value = unknown> {
+  /** Whether PostgreSQL plans `each` time, because the best plan depends on the value. */
+  readonly planning: Planning;
+  /** Whether PostgreSQL may scan many rows to find a few. On a related row, every condition is `heavy`. */
+  readonly load: Load;
+  /** `planning` of a condition on a related row. */
+  readonly related: Planning;
+  /** Whether the column needs an index. */
+  readonly isLookup?: true;
+  toSql(field: Field | undefined, value: Value): Sql[];
+}
+
+/** How conditions are written and planned. */
+const OPERATORS = {
+  // One of a few values, which have their own plans.
+  constant: { planning: 'once', load: 'light', related: 'once', isLookup: true, toSql: isConstant },
+  '=': { planning: 'once', load: 'light', related: 'each', isLookup: true, toSql: isEqual },
+  // Ids, or other values that no two rows share.
+  unique: { planning: 'once', load: 'light', related: 'each', isLookup: true, toSql: isUnique },
+  // Values that many rows share: no index provides the order, so PostgreSQL decides whether to sort. One value is like `=`.
+  any: { planning: 'each', load: 'heavy', related: 'each', isLookup: true, toSql: isAny },
+  '>=': { planning: 'each', load: 'light', related: 'each', toSql: isWithin('>=') },
+  '<=': { planning: 'each', load: 'light', related: 'each', toSql: isWithin('<=') },
+  range: { planning: 'each', load: 'heavy', related: 'each', toSql: isInRange },
+  set: { planning: 'once', load: 'heavy', related: 'once', toSql: isSet },
+  words: { planning: 'each', load: 'heavy', related: 'each', toSql: hasWords },
+  // Any other condition of the store.
+  search: { planning: 'each', load: 'heavy', related: 'each', toSql: asIs },
+} as const satisfies Record<string, Operator>;
+
+/** A condition on a column of the row or, with `of`, of a related row. */
+export interface Condition {
+  readonly op: keyof typeof OPERATORS;
+  /** Undefined for a search. */
+  readonly field?: Field | undefined;
+  readonly of?: Relation | undefined;
+  readonly value: unknown;
+}
+
+export type ColumnCondition = Condition & { readonly field: Field };
+
+export const isOfColumn = (condition: Condition): condition is ColumnCondition =>
+  condition.field !== undefined;
+
+export const operatorOf = (op: Condition['op']): Operator => OPERATORS[op];
+
+/** Returns how PostgreSQL plans a statement with these conditions. */
+export function planOf(conditions: readonly Condition[]): { planning: Planning; load: Load } {
+  const plans = conditions.map(({ op, value, of }) => {
+    const isOne = op === 'any' && Array.isArray(value) && value.length < 2;
+    const { planning, load, related } = OPERATORS[isOne ? '=' : op];
+    return of ? { planning: related, load: 'heavy' } : { planning, load };
+  });
+  return {
+    planning: plans.some(({ planning }) => planning === 'each') ? 'each' : 'once',
+    load: plans.some(({ load }) => load === 'heavy') ? 'heavy' : 'light',
+  };
+}
+
+const toSql = ({ op, field, value }: Condition): Sql[] => operatorOf(op).toSql(field, value);
+
+/**
+ * Returns the conditions of a list as SQL. All conditions on the same related row share a subquery. If the list's `id`
+ * is also that of the related row, the subquery repeats the cursors' conditions on it, which `compareId` returns:
+ * PostgreSQL does not infer `books.id > 5` from `book_id > 5` and `books.id = book_id`, and a merge join would read the
+ * books from the first.
+ */
+export const toWhere = (
+  conditions: readonly Condition[],
+  id: string,
+  compareId: (column: Sql) => readonly Sql[] = () => [],
+): Sql[] =>
+  conditions.flatMap((condition) => {
+    const { of } = condition;
+    if (!of) return toSql(condition);
+    const together = conditions.filter((other) => other.of === of);
+    if (together[0] !== condition) return [];
+    const { name } = of.table;
+    const column = `${name}.${of.table.id.column}`;
+    const isMet = [
+      raw(`${column} = ${of.by}`),
+      ...together.flatMap(toSql),
+      ...(of.by === id ? compareId(raw(`(${column})`)) : []),
+    ];
+    return sql`exists (select from ${raw(name)} where ${join(isMet, ' and ')})`;
+  });
