@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 import {
   MAX_LIST_SIZE,
-  type RestOperation,
+  type RestRoute,
   RowId,
   type Session,
   timeAsText,
@@ -80,7 +80,7 @@ async function* writeOrders(db: Session, first: OrdersAsJson): AsyncGenerator<st
 }
 
 /** GET /store/orders */
-export const listOrders: RestOperation<z.ZodObject, typeof Query> = {
+export const listOrders: RestRoute<z.ZodObject, typeof Query> = {
   name: 'GET /store/orders',
   // The route is beta, because the API specification does not contain paging.
   lifecycle: { stability: 'beta', successor: 'Query.orders' },
