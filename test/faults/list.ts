@@ -566,8 +566,8 @@ const SOCKETS: Fault[] = [
   {
     name: 'a caller opens any number of subscriptions on a WebSocket',
     file: 'src/gateway/transport/websocket/websockets.ts',
-    text: 'operations.size > limits.maxStreamsPerCaller',
-    replacement: 'operations.size > limits.maxBodyBytes',
+    text: 'endOf.size > limits.maxStreamsPerCaller',
+    replacement: 'endOf.size > limits.maxBodyBytes',
     test: ['test/gateway/websockets.test.ts', 'returns TOO_MANY_STREAMS'],
   },
   {
@@ -587,7 +587,7 @@ const SOCKETS: Fault[] = [
   {
     name: 'a shutdown cuts off subscriptions',
     file: 'src/gateway/transport/websocket/websockets.ts',
-    text: 'if (isClosing && operations.size === 0)',
+    text: 'if (isClosing && endOf.size === 0)',
     replacement: 'if (isClosing)',
     test: ['test/gateway/websockets.test.ts', 'closes with code 1001 on shutdown'],
   },

@@ -42,7 +42,6 @@ const renderCommand = (site: Site): string =>
     ? `<p>This gateway only executes ${linkToGuide(site, 'trusted-documents', 'trusted documents')}: send a <code>documentId</code> instead of a query.</p>`
     : `<div class="curl">${renderCurl(site)}</div>`;
 
-/** Renders an operation beside its response, with a link that opens it in GraphiQL. */
 const renderExample = (title: string, { query, result }: Example, { config }: Site): string =>
   `<div class="sides">
 ${renderCode(title, query)}
@@ -66,7 +65,6 @@ function renderSchemaLinks({ introspection, graphiql }: Config): string {
   return renderWay('GraphQL schema', text, url);
 }
 
-/** Names the tools for agents; empty if the gateway has none. */
 const renderTools = (site: Site): string =>
   site.config.mcpOperations
     ? renderWay(
@@ -127,7 +125,6 @@ export const changesQuery = (store: ChangedStore): string =>
     })
     .join(' ')} } } }`;
 
-/** Renders the section with the latest changes. */
 const renderLiveView = ({ store, config }: Site): string => `<section aria-labelledby="live">
 <h2 id="live">What is happening in the store</h2>
 <p>Apps can subscribe to all changes, including those made with SQL, without missing any.</p>

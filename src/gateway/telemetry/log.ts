@@ -40,9 +40,7 @@ const isTerminal = process.stdout.isTTY;
 // oxlint-disable-next-line no-underscore-dangle -- Node.js 20 to 24 has no other way; test/operations/postgres/broken-log.test.ts fails without it
 if (isTerminal) Object(process.stdout)._handle?.setBlocking?.(false);
 
-/** The time until which `flush` waits for the reader. */
 let flushEnd = 0;
-/** The number of lines dropped since the last warning. */
 let lost = 0;
 
 // pino.destination() would use sonic-boom 4.2, which never stops trying to write to a full disk when the program exits.

@@ -38,12 +38,10 @@ const SHIP_DATE = raw(timeAsText('ship_date'));
 // Written for an order with a null that its table should not allow. In JSON, this character occurs only escaped.
 const INCOMPLETE = '\u0001';
 
-/** A page of orders as a JSON array. */
 interface OrdersAsJson {
   readonly json: string;
   /** The id of the last order; null if the page is empty. */
   readonly last: bigint | null;
-  /** Whether more orders follow. */
   readonly more: boolean;
 }
 

@@ -81,7 +81,6 @@ function toLeafSchema(type: GraphQLInputType | GraphQLOutputType): JSONObject {
   return { type: 'string', enum: values.map(({ name }) => name), description: meanings.join(' ') };
 }
 
-/** A variable or a field of an input object. */
 interface Input {
   readonly type: GraphQLInputType;
   readonly description?: string | null | undefined;

@@ -18,7 +18,6 @@ const BEARER = {
   description: 'A token with the scope `read`.',
 } as const;
 
-/** Errors that any request may get. */
 const COMMON_ERRORS = [
   'BAD_REQUEST',
   'REQUEST_TIMEOUT',
@@ -27,7 +26,6 @@ const COMMON_ERRORS = [
   'SERVICE_UNAVAILABLE',
 ];
 
-/** What each header of a request or a response says. */
 const HEADERS: Readonly<Record<string, string>> = {
   'X-Request-Id': 'The id of the request in the log.',
   'Cache-Control': 'Whether the response may be stored, and must be revalidated.',
@@ -41,7 +39,6 @@ const HEADERS: Readonly<Record<string, string>> = {
   'Retry-After': 'How long to wait before trying again, in seconds.',
 };
 
-/** The headers that only errors have, by status. */
 const ERROR_HEADERS: Readonly<Record<number, string>> = {
   401: 'WWW-Authenticate',
   403: 'WWW-Authenticate',
@@ -92,7 +89,6 @@ function toErrors({ errors, lifecycle, schema }: RestRoute, { errorCodes }: Stor
   return Object.fromEntries(kinds.map(([, { status }]) => [status, toError(status)]));
 }
 
-/** Describes a route. */
 function toOperation(route: RestRoute, store: Store, config: Config): object {
   const { tag, result, hasTag } = route;
   const { params, querystring, description, ...texts } = route.schema;
