@@ -695,7 +695,7 @@ const AGENTS: Fault[] = [
   {
     name: "a model is offered tools that its caller can't use",
     file: 'src/gateway/transport/mcp/endpoint.ts',
-    text: `.filter(({ scopes }) => scopes.every((scope) => hasScope(caller, scope)))
+    text: `.filter(({ scopes }) => scopes.every((scope) => hasScope(reply.request.caller, scope)))
 `,
     replacement: `
 `,
