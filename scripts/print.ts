@@ -70,7 +70,7 @@ const scopes = (): string =>
     ['scope', 'what it allows'],
     [
       '`read`',
-      `queries, subscriptions, related objects in the result of a mutation, ${petStore.rest.operations
+      `queries, subscriptions, related objects in the result of a mutation, ${petStore.rest.routes
         .map(({ name }) => `\`${name}\``)
         .join(', ')}`,
     ],

@@ -27,7 +27,7 @@ export { createRepository } from './repository.ts';
 export { createTables } from './model/stored-table.ts';
 
 // The types of the values that a store passes to the gateway or receives from it.
-export type { RestOperation, Store } from './store.ts';
+export type { RestRoute, Store } from './store.ts';
 export type { OperationRequest } from './operation/request.ts';
 
 // GraphQL: the builder, and resolvers of fields.

@@ -8,18 +8,18 @@ import type { DataSource } from './model/loaders.ts';
 import type { Repository } from './repository.ts';
 
 /** A GET route, and what the OpenAPI document and the migration guide say about it. */
-export interface RestOperation<
+export interface RestRoute<
   Params extends z.ZodObject = z.ZodObject,
   Query extends z.ZodObject = z.ZodObject,
 > {
   /** Method and path: `GET /books/{bookId}`. */
   readonly name: `GET /${string}`;
   readonly lifecycle: {
-    /** A beta operation may still change. */
+    /** A beta route may still change. */
     readonly stability: 'beta' | 'stable';
-    /** The date on which the operation was deprecated. */
+    /** The date on which the route was deprecated. */
     readonly deprecatedSince?: Date;
-    /** The schema coordinate of the operation's replacement. */
+    /** The schema coordinate of its replacement. */
     readonly successor: string;
   };
   /** Groups the routes in the OpenAPI document. */
@@ -32,11 +32,11 @@ export interface RestOperation<
     /** A strict object rejects any other parameter. Without this rule, a query is ignored. */
     readonly querystring?: Query;
   };
-  /** The name of the resource that the operation returns. */
+  /** The name of the resource that the route returns. */
   readonly result: string;
   /** Whether the result has an ETag, so that the response may be 304. */
   readonly hasTag?: boolean;
-  /** The codes of the operation's errors, besides the errors that all operations have. */
+  /** The codes of its errors, besides those that all routes have. */
   readonly errors: readonly string[];
   /** The migration to GraphQL: a request, the query that replaces it, and the differences. */
   readonly migration: {
@@ -86,7 +86,7 @@ export interface Store {
   readonly fillSample: (session: Session) => Promise<void>;
   readonly rest: {
     /** The routes, with their documentation and their lifecycles. */
-    readonly operations: readonly RestOperation[];
+    readonly routes: readonly RestRoute[];
     /** The schemas of the OpenAPI document by name, each with a description and an example as its metadata. */
     readonly resources: Readonly<Record<string, z.ZodType>>;
   };

@@ -17,6 +17,6 @@ export const petStore: Store = {
   migrations: MIGRATIONS,
   ...store.createSchema(),
   fillSample,
-  rest: { operations: [getPet, listOrders], resources: RESOURCES },
+  rest: { routes: [getPet, listOrders], resources: RESOURCES },
   pages,
 };

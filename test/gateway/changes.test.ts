@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/gateway/config/config.ts';
 import { toDay } from '../../src/gateway/kinds/times.ts';
 import { printSchema } from '../../src/gateway/schema/print.ts';
-import type { RestOperation } from '../../src/gateway/store.ts';
+import type { RestRoute } from '../../src/gateway/store.ts';
 import { petStore } from '../../src/store/index.ts';
 import { findGraphqlBreaks, findRestChanges } from '../support/breaking-changes.ts';
 import { allowedIn, entriesOf } from '../support/changelog.ts';
@@ -17,8 +17,8 @@ const released = readReleased();
 const openApi = openApiOf(readConfig({}));
 
 describe('CHANGELOG.md', () => {
-  const lifecycles = petStore.rest.operations.map(
-    ({ name, lifecycle }): [string, RestOperation['lifecycle']] => [name, lifecycle],
+  const lifecycles = petStore.rest.routes.map(
+    ({ name, lifecycle }): [string, RestRoute['lifecycle']] => [name, lifecycle],
   );
 
   it.each(lifecycles.filter(([, { deprecatedSince }]) => deprecatedSince))(

@@ -26,9 +26,7 @@ const samples = [
   ['the start page', pages.mutation.query] as const,
   ['the start page', pages.subscription] as const,
   ['the list of changes', changesQuery(petStore)] as const,
-  ...rest.operations.map(
-    ({ name, migration }) => [`the guide of ${name}`, migration.query] as const,
-  ),
+  ...rest.routes.map(({ name, migration }) => [`the guide of ${name}`, migration.query] as const),
   ...guides,
 ];
 

@@ -281,7 +281,7 @@ it('the schema is served as text', async () => {
 });
 
 describe('the migration guide', () => {
-  it.each([...petStore.rest.operations])('names the successor of $name', async (operation) => {
+  it.each([...petStore.rest.routes])('names the successor of $name', async (operation) => {
     const { request, query } = operation.migration;
     const html = await readText('/docs/moving');
     expect(html).toContain(`id="${operation.schema.operationId}"`);

@@ -79,7 +79,7 @@ describe('the schema', () => {
     },
   );
 
-  it.each(petStore.rest.operations.map(({ name, lifecycle }) => [name, lifecycle] as const))(
+  it.each(petStore.rest.routes.map(({ name, lifecycle }) => [name, lifecycle] as const))(
     'has a successor for the REST operation %s',
     (_name, life) => {
       const coordinates = types.flatMap(membersOf).map(({ coordinate }) => coordinate);

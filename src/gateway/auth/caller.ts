@@ -75,12 +75,13 @@ export function createAuthenticate(auth: Auth | undefined): Authenticate {
   return ({ headers, requestLog }) => {
     const token = tokenOf(headers);
     if (token === undefined) return anonymous;
-    const name = (caller: Caller): Caller => {
+    const logSubject = (caller: Caller): Caller => {
       requestLog.subject = caller.subjectDigest;
       return caller;
     };
-    const known = cache.get(token);
-    return known && Date.now() < known.until ? name(known.caller) : verifyNew(token).then(name);
+    const cached = cache.get(token);
+    if (cached && Date.now() < cached.until) return logSubject(cached.caller);
+    return verifyNew(token).then(logSubject);
   };
 }
 

@@ -57,7 +57,6 @@ const NOT_VERIFIABLE = 'Tokens cannot be verified at the moment.';
 const notVerifiable = (cause: unknown): GatewayError =>
   new GatewayError('SERVICE_UNAVAILABLE', NOT_VERIFIABLE, cause);
 
-/** Creates a stream that passes on a key set, and fails if it is too large. */
 function limitKeys(): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0;
   return new TransformStream({
@@ -86,7 +85,6 @@ function createKeysFetch(): FetchImplementation {
   };
 }
 
-/** Creates a function that finds a token's key in its issuer's key set. */
 function createKeyFinder(url: URL): JWTVerifyGetKey {
   const find = createRemoteJWKSet(url, {
     timeoutDuration: KEYS_TIMEOUT_MS,
@@ -134,7 +132,6 @@ async function verifyWithEach(
   throw failure;
 }
 
-/** Returns why a token was rejected, for the log. */
 function reasonOf(error: Error): string {
   // The message quotes the token.
   if (error instanceof errors.JOSENotSupported) return error.code;

@@ -43,7 +43,6 @@ function requireHost({ host }: IncomingHttpHeaders, { checksHost }: Config): voi
 export const isWebSocket = ({ headers }: IncomingMessage): boolean =>
   headers.upgrade?.toLowerCase() === 'websocket';
 
-/** Checks that a request may open a WebSocket. @throws GatewayError */
 function requireWebSocket({ headers, raw, routeOptions }: FastifyRequest, config: Config): void {
   if (!isWebSocket(raw)) {
     throw new GatewayError(

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, isIPv6, type Server } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
 
 import { deleteOldChanges, readLogSize } from '../changes/change-log.ts';
 import { type Config, ConfigError } from '../config/config.ts';
@@ -13,8 +14,10 @@ import type { Store } from '../store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { announceDeprecated } from './announce.ts';
 import { fillSample } from './fill-sample.ts';
+import { run } from './run.ts';
 
 const MAINTAIN_EVERY_MS = 600_000;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** Starts listening on the configured HOST and PORT, and returns the URL. @throws ConfigError */
 async function listen(server: Server, { host, port }: Config): Promise<string> {
@@ -48,17 +51,22 @@ export async function openStore(store: Store, config: Config, log: Log): Promise
   return db;
 }
 
-/**
- * Serves requests in this process.
- * @param beforeListening called with the function that stops serving
- * @throws ConfigError, MigrationError
- */
-export async function serve(
-  store: Store,
-  config: Config,
-  log: Log,
-  beforeListening: (close: () => Promise<void>) => void,
-): Promise<void> {
+/** Exits after `close` when a signal stops the program. A second signal exits immediately. */
+function stopBySignal(close: () => Promise<void>, log: Log): void {
+  let isStopping = false;
+  const stop = async (signal: NodeJS.Signals): Promise<void> => {
+    // A closing terminal may send SIGHUP twice.
+    if (isStopping) return signal === 'SIGHUP' ? undefined : process.exit(1);
+    isStopping = true;
+    log.info('Stopping.');
+    await close().catch((error: unknown) => log.error({ err: error }, 'Shutdown failed.'));
+    return process.exit(0);
+  };
+  for (const signal of SIGNALS) process.on(signal, () => void stop(signal));
+}
+
+/** @throws ConfigError, MigrationError */
+async function serve(store: Store, config: Config, log: Log): Promise<void> {
   const [db, { createGateway }] = await Promise.all([
     openStore(store, config, log),
     // Loaded while the database opens.
@@ -82,16 +90,25 @@ export async function serve(
   // At once, because the change log may be that of another database, restored from a dump.
   void maintain();
   const maintenance = setInterval(() => void maintain().then(checkAgain), MAINTAIN_EVERY_MS);
-  beforeListening(async () => {
+  const close = async (): Promise<void> => {
     await listening;
     clearInterval(maintenance);
     await stop();
     await db.close();
-  });
+  };
+  stopBySignal(close, log);
   const listening = listen(server, config);
   const url = await listening;
   log.info(`Database: ${db.description}`);
   if (config.graphiql) log.info(`GraphiQL: ${url}/graphql`);
   // Supervisors may wait for this line.
   log.info(`Listening on ${url}`);
+}
+
+/** Runs a store's gateway as this process's program, until SIGINT, SIGTERM or SIGHUP stops it. */
+export function runGateway(store: Store): Promise<void> {
+  // V8 lets the heap grow to a multiple of its live objects before it collects garbage. A factor of two saves a busy
+  // gateway some 50 MB, at no measurable cost.
+  setFlagsFromString('--heap-growing-percent=100');
+  return run((config, log) => serve(store, config, log));
 }

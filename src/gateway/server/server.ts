@@ -109,7 +109,7 @@ async function openMcp(folder: string, options: EndpointOptions, { title, schema
 function createOptions(store: Store, db: Database, config: Config, log: Log) {
   const { schema, repositories, plugins, rest } = store;
   const { sunset, limits } = config;
-  const deprecated = deprecatedOf(rest.operations);
+  const deprecated = deprecatedOf(rest.routes);
   const facts = { version: VERSION, deprecated, sunset, maxCost: limits.maxCost };
   const metrics = createMetrics(db.registry, facts);
   const source = { db, observeBatch: metrics.observeBatch };

@@ -13,7 +13,7 @@ const MAX_UNUSED_CHECKS = 20;
 // A steady stream of new connections must not prevent the shutdown.
 const MAX_ACCEPT_MS = 2000;
 // If a tick is shorter than this, nothing else ran in it.
-const MAX_IDLE_TURN_MS = 0.3;
+const MAX_IDLE_TICK_MS = 0.3;
 
 const ignore = (): void => {};
 
@@ -37,8 +37,8 @@ async function stopListening(server: Server): Promise<void> {
   for (let isIdle = false; !isIdle && performance.now() < end;) {
     const before = { count: accepted.length, time: performance.now() };
     await setImmediate();
-    const turnMs = performance.now() - before.time;
-    isIdle = accepted.length === before.count && turnMs < MAX_IDLE_TURN_MS;
+    const tickMs = performance.now() - before.time;
+    isIdle = accepted.length === before.count && tickMs < MAX_IDLE_TICK_MS;
   }
   server.close();
   for (const socket of accepted.filter(({ destroyed }) => !destroyed)) {

@@ -31,7 +31,6 @@ export async function readExamples(folder: URL): Promise<MenuItem[]> {
   );
 }
 
-/** Renders the menu of examples, by group. */
 function renderMenu(examples: readonly MenuItem[]): string {
   const groups = new Map<string, string[]>();
   for (const { group, title, query } of examples) {

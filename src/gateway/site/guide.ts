@@ -53,7 +53,6 @@ export function renderStart(site: Site, pages: Guide): Asset {
   });
 }
 
-/** Renders links to all documents, and to the sections of the current one. */
 function renderIndex(pages: Guide, current: Guide[number]): string {
   const sections = current.sections.map(
     ({ id, text }) => `<li><a href="#${id}">${escapeHtml(text)}</a></li>`,
@@ -92,7 +91,6 @@ export function readGuide({ store }: Pick<Site, 'store'>): Guide {
   return Guide.parse(JSON.parse(readFileSync(guide, 'utf8')));
 }
 
-/** Returns a list in Markdown. */
 const toList = (lines: readonly string[]): string => lines.map((line) => `- ${line}\n`).join('');
 
 /** Writes what language models read first: what the gateway is, and links to the guide (https://llmstxt.org). */

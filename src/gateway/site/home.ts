@@ -42,7 +42,6 @@ const renderCommand = (site: Site): string =>
     ? `<p>This gateway only executes ${linkToGuide(site, 'trusted-documents', 'trusted documents')}: send a <code>documentId</code> instead of a query.</p>`
     : `<div class="curl">${renderCurl(site)}</div>`;
 
-/** Renders an operation beside its response, with a link that opens it in GraphiQL. */
 const renderExample = (title: string, { query, result }: Example, { config }: Site): string =>
   `<div class="sides">
 ${renderCode(title, query)}
@@ -50,84 +49,71 @@ ${renderCode('Response from the sample store', result)}
 </div>
 <p class="actions">${linkToGraphiql(query, config)}</p>`;
 
-/** Renders the entry of a page; without `url`, only its name. */
-const renderWay = (name: string, text: string, url?: string): string =>
-  `<li>${url ? `<a href="${url}">${name}</a>` : `<b>${name}</b>`} <span>${text}</span></li>`;
-
-/** Renders the links to the schema, in GraphiQL's documentation and as text; empty if the gateway hides the schema. */
-function renderSchemaLinks({ introspection, graphiql }: Config): string {
-  if (!introspection) return '';
-  const [url, text] = graphiql
-    ? [
-        '/graphql?docs',
-        'All types and fields, in GraphiQL. Also available <a href="/schema.graphql">as text</a>, for code generators.',
-      ]
-    : ['/schema.graphql', 'All types and fields, for code generators.'];
-  return renderWay('GraphQL schema', text, url);
+/** An entry in the list of what the gateway serves. Without `url`, it is no link. */
+interface Way {
+  readonly name: string;
+  readonly text: string;
+  readonly url?: string;
 }
 
-/** Names the tools for agents; empty if the gateway has none. */
-const renderTools = (site: Site): string =>
-  site.config.mcpOperations
-    ? renderWay(
-        'Tools for agents',
-        `By the Model Context Protocol: <code>/mcp</code>. ${linkToGuide(site, 'agents', 'How to connect')}.`,
-      )
-    : '';
+const renderWay = ({ name, text, url }: Way): string =>
+  `<li>${url ? `<a href="${url}">${name}</a>` : `<b>${name}</b>`} <span>${text}</span></li>`;
 
-/** Renders the link to the metrics; only their name if a browser, which sends no token, can't read them. */
-const renderMetricsLink = ({ auth }: Config): string =>
-  renderWay(
-    'Metrics',
-    `For Prometheus${auth ? ', with a token: <code>/metrics</code>' : ''}. A dashboard for Grafana comes with the gateway’s source code, in <code>deploy/grafana</code>.`,
-    auth ? undefined : '/metrics',
-  );
+/** Returns the pages, the schema, the tools for agents and the metrics, as far as this gateway serves them. */
+function waysOf(site: Site): Way[] {
+  const { introspection, graphiql, mcpOperations, auth } = site.config;
+  const asText = graphiql
+    ? ', in GraphiQL. Also available <a href="/schema.graphql">as text</a>, for code generators.'
+    : ', for code generators.';
+  const schema = {
+    name: 'GraphQL schema',
+    text: `All types and fields${asText}`,
+    url: graphiql ? '/graphql?docs' : '/schema.graphql',
+  };
+  const tools = {
+    name: 'Tools for agents',
+    text: `By the Model Context Protocol: <code>/mcp</code>. ${linkToGuide(site, 'agents', 'How to connect')}.`,
+  };
+  const metrics = {
+    name: 'Metrics',
+    text: `For Prometheus${auth ? ', with a token: <code>/metrics</code>' : ''}. A dashboard for Grafana comes with the gateway’s source code, in <code>deploy/grafana</code>.`,
+    // Browsers send no token when following a link.
+    ...(!auth && { url: '/metrics' }),
+  };
+  return [
+    ...linksOf(site),
+    ...(introspection ? [schema] : []),
+    ...(mcpOperations ? [tools] : []),
+    metrics,
+  ];
+}
 
 /** Whether the start page, which sends neither a token nor a trusted document, can read the changes. */
 const canRead = ({ auth, documents }: Config): boolean =>
   (!auth || auth.readIsOpen) && documents !== 'trusted';
 
-type ChangedStore = Pick<Store, 'schema' | 'repositories'>;
-
 const MAX_SHOWN = 8;
 
-/** Returns the names of a type's fields that are columns of its table. */
-function columnsOf(type: string, { schema, repositories }: ChangedStore): string {
-  const object = schema.getType(type);
-  const fields = isObjectType(object) ? object.getFields() : {};
-  return Object.keys(repositories.get(type)?.columns ?? {})
-    .filter((name) => fields[name] && isLeafType(getNamedType(fields[name].type)))
-    .join(' ');
-}
-
-/** Selects the name of the first object to which a type's rows refer; empty if none has a name. */
-function relatedNameOf(type: string, { schema, repositories }: ChangedStore): string {
-  const object = schema.getType(type);
-  const fields = isObjectType(object) ? Object.values(object.getFields()) : [];
-  const related = fields.find((field) => {
-    const target = getNullableType(field.type);
-    return (
-      isObjectType(target) &&
-      repositories.has(target.name) &&
-      target.getFields()['name'] !== undefined
+/** Returns the query for the latest changes: the columns of each row, and the name of the first object that it refers to. */
+export function changesQuery({ schema, repositories }: Pick<Store, 'schema' | 'repositories'>) {
+  const parts = Array.from(repositories, ([type, { columns }]) => {
+    const object = schema.getType(type);
+    const fields = isObjectType(object) ? object.getFields() : {};
+    const names = Object.keys(columns).filter(
+      (name) => fields[name] && isLeafType(getNamedType(fields[name].type)),
     );
+    const related = Object.values(fields).find((field) => {
+      const target = getNullableType(field.type);
+      return isObjectType(target) && repositories.has(target.name) && target.getFields()['name'];
+    });
+    const name = related ? `related: ${related.name} { name }` : '';
+    const row = `{ id ${names.join(' ')} ${name} }`;
+    // Without aliases, fields of the same name but different types would conflict.
+    return `... on ${type}Change { ${type}Before: before ${row} ${type}After: after ${row} }`;
   });
-  return related ? `related: ${related.name} { name }` : '';
+  return `{ changes(last: ${MAX_SHOWN}) { nodes { type: __typename cursor kind changedAt ${parts.join(' ')} } } }`;
 }
 
-/** Returns the query for the latest changes, with their rows. */
-export const changesQuery = (store: ChangedStore): string =>
-  `{ changes(last: ${MAX_SHOWN}) { nodes { type: __typename cursor kind changedAt ${[
-    ...store.repositories.keys(),
-  ]
-    .map((type) => {
-      const row = `{ id ${columnsOf(type, store)} ${relatedNameOf(type, store)} }`;
-      // Without aliases, fields of the same name but different types would conflict.
-      return `... on ${type}Change { ${type}Before: before ${row} ${type}After: after ${row} }`;
-    })
-    .join(' ')} } } }`;
-
-/** Renders the section with the latest changes. */
 const renderLiveView = ({ store, config }: Site): string => `<section aria-labelledby="live">
 <h2 id="live">What is happening in the store</h2>
 <p>Apps can subscribe to all changes, including those made with SQL, without missing any.</p>
@@ -175,12 +161,7 @@ ${isLive ? renderLiveView(site) : ''}
 <section aria-labelledby="ways">
 <h2 id="ways">Where to go from here</h2>
 <ul class="ways">
-${linksOf(site)
-  .map(({ url, name, text }) => renderWay(name, text, url))
-  .join('\n')}
-${renderSchemaLinks(config)}
-${renderTools(site)}
-${renderMetricsLink(config)}
+${waysOf(site).map(renderWay).join('\n')}
 </ul>
 </section>`,
   });

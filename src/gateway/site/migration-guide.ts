@@ -1,7 +1,7 @@
 import escapeHtml from 'escape-html';
 
 import type { Config } from '../config/config.ts';
-import type { RestOperation } from '../store.ts';
+import type { RestRoute } from '../store.ts';
 import { describeLifecycle } from '../transport/rest/create-rest.ts';
 import type { Asset } from './assets.ts';
 import { linkToGraphiql, renderCode, renderPage, type Site } from './page.ts';
@@ -12,9 +12,9 @@ const renderText = (text: string): string =>
     .replaceAll(/`([^`]+)`/g, '<code>$1</code>')
     .replaceAll(/\d{4}-\d\d-\d\d/g, '<time>$&</time>');
 
-function status(operation: RestOperation, config: Config): string {
-  const life = renderText(describeLifecycle(operation, config));
-  return operation.lifecycle.deprecatedSince ? `<strong>${life}</strong>` : life;
+function status(route: RestRoute, config: Config): string {
+  const life = renderText(describeLifecycle(route, config));
+  return route.lifecycle.deprecatedSince ? `<strong>${life}</strong>` : life;
 }
 
 // Browsers send no token when following a link.
@@ -23,14 +23,14 @@ const linkToRest = (request: string, { auth }: Config): string =>
     ? ''
     : `<p class="actions"><a class="button quiet" href="${escapeHtml(request)}">Open the response</a></p>`;
 
-function guide(operation: RestOperation, config: Config): string {
-  const { name, schema, migration } = operation;
+function guide(route: RestRoute, config: Config): string {
+  const { name, schema, migration } = route;
   const id = schema.operationId;
   const { request, query, differences } = migration;
-  const { successor } = operation.lifecycle;
+  const { successor } = route.lifecycle;
   return `<section id="${id}" aria-labelledby="${id}-title">
 <h2 id="${id}-title">${escapeHtml(name)}</h2>
-<p>${status(operation, config)} <code>${escapeHtml(successor)}</code> returns the same data.</p>
+<p>${status(route, config)} <code>${escapeHtml(successor)}</code> returns the same data.</p>
 <div class="sides">
 <div>
 ${renderCode('REST', `GET ${request}`)}
@@ -55,5 +55,5 @@ export const renderMigrationGuide = (site: Site): Asset =>
     main: `<h1>Moving to GraphQL</h1>
 <p class="lead">GraphQL returns the same data as the REST routes, with the same ids and error codes.
 Send queries to <code>POST /graphql</code>.</p>
-${site.store.rest.operations.map((operation) => guide(operation, site.config)).join('\n')}`,
+${site.store.rest.routes.map((route) => guide(route, site.config)).join('\n')}`,
   });

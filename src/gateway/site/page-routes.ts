@@ -113,7 +113,6 @@ const createFiles =
     if (config.introspection) addText('/schema.graphql', TEXT, () => printSchema(store.schema));
   };
 
-/** Creates the routes of all pages. */
 const createPages =
   (site: Site): FastifyPluginAsync =>
   async (app) => {

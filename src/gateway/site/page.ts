@@ -13,7 +13,6 @@ export interface Site {
 interface PageLink {
   readonly url: string;
   readonly name: string;
-  /** A description of the page, as HTML. */
   readonly text: string;
   readonly isServed?: (site: Site) => boolean;
 }

@@ -6,7 +6,7 @@ export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'isLevelEna
 
 const STDOUT = 1;
 // A chain of causes can be circular.
-const MAX_CAUSES = 5;
+const MAX_CAUSE_DEPTH = 5;
 // Writes to a pipe are atomic up to this size (PIPE_BUF), so only longer lines can interleave with those of other programs.
 const MAX_WRITE_BYTES = 4096;
 // Lines are written together: a write of its own for each takes 15 µs of CPU time.
@@ -30,7 +30,8 @@ function toLoggedError(error: unknown, depth = 0): object {
     ...('sql' in error && { sql: error.sql }),
     message,
     stack,
-    ...(cause instanceof Error && depth < MAX_CAUSES && { cause: toLoggedError(cause, depth + 1) }),
+    ...(cause instanceof Error &&
+      depth < MAX_CAUSE_DEPTH && { cause: toLoggedError(cause, depth + 1) }),
   };
 }
 
@@ -40,9 +41,7 @@ const isTerminal = process.stdout.isTTY;
 // oxlint-disable-next-line no-underscore-dangle -- Node.js 20 to 24 has no other way; test/operations/postgres/broken-log.test.ts fails without it
 if (isTerminal) Object(process.stdout)._handle?.setBlocking?.(false);
 
-/** The time until which `flush` waits for the reader. */
 let flushEnd = 0;
-/** The number of lines dropped since the last warning. */
 let lost = 0;
 
 // pino.destination() would use sonic-boom 4.2, which never stops trying to write to a full disk when the program exits.

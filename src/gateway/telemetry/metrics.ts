@@ -9,7 +9,6 @@ import { createStreamMetrics } from './stream-metrics.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Facts that do not change while the gateway runs. */
 interface GatewayFacts {
   readonly version: string;
   /** The deprecated REST operations, and the dates of their deprecation. */

@@ -11,7 +11,6 @@ export interface RequestLog {
   /** The name of the GraphQL operation, at most 100 characters. */
   operationName?: string;
   operationType?: 'query' | 'mutation' | 'subscription';
-  /** The estimated cost of the GraphQL operation. */
   cost?: number;
   /** Whether the GraphQL operation was rejected for its estimated cost or response size, before its execution. */
   isRejected?: boolean;
@@ -23,11 +22,9 @@ export interface RequestLog {
   waits?: Partial<Record<Wait, number>>;
   /** The number of statements that the request has sent. One that several requests share counts for the first. */
   statements?: number;
-  /** Whether the response is a stream of results. */
   isStream?: boolean;
   /** The codes of the errors in the response; for GraphQL, including errors in the data. */
   codes?: Set<string>;
-  /** Why the token was rejected. */
   reason?: string | undefined;
 }
 
@@ -124,7 +121,6 @@ export function logCause(
   log.error({ err, ...toSource(requestLog), ...known, omitted }, error.message);
 }
 
-/** Rounds milliseconds to microseconds. */
 const toMicroseconds = (ms: number): number => Math.round(ms * 1000) / 1000;
 
 /** Logs a request that has ended. The line contains no values from the operation, the URL or the database. */

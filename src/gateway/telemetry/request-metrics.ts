@@ -82,9 +82,7 @@ function callerNameOf(headers: IncomingHttpHeaders): string {
 interface CallFacts {
   /** Whether AUTH=jwt is set and the caller sent no token. */
   readonly isAnonymous: boolean | undefined;
-  /** Whether an operation is deprecated. */
   readonly isDeprecated: boolean;
-  /** The estimated cost of a GraphQL operation. */
   readonly cost?: number;
 }
 
@@ -229,11 +227,9 @@ export function createRequestMetrics(registers: Registry[]) {
   return {
     countCalls: createCountCalls(registers),
     trustName,
-    /** Records the number of keys in a loader's batch. */
     observeBatch: (loader: string, size: number): void =>
       countLater(() => batches.observe({ loader }, size)),
     beginRequest: (): void => active.inc(),
-    /** Records a request's duration, errors and operation. */
     endRequest: (
       requestLog: RequestLog,
       { method = '', route, status }: RequestEnd,

@@ -39,7 +39,6 @@ interface StockLine {
   readonly by?: number;
 }
 
-/** A result row of the statement in changeStocks. */
 interface Claim {
   readonly exists: boolean;
   /** 0 if there is no inventory row. */
@@ -49,7 +48,6 @@ interface Claim {
   readonly quantity: bigint;
 }
 
-/** Returns the error if a line cannot be written, or null if it can. */
 function findError(
   { petId, by = 0 }: StockLine,
   claim: Claim,
@@ -148,7 +146,6 @@ const defineStockWrite = <const Shape extends z.ZodRawShape>(
     }),
   );
 
-/** Defines an all-or-nothing write to the stock of several pets. */
 const defineStocksWrite = (operation: string, Line: z.ZodType<StockLine>) =>
   retryDuplicates(
     defineWrite({

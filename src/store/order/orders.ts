@@ -78,7 +78,6 @@ export interface CancelledOrder {
   readonly inventory: InventoryItem;
 }
 
-/** Returns the error for an order that is complete or does not exist. */
 async function notOpenError({ query }: Session, id: bigint): Promise<GatewayError> {
   const [order] = await query(sql`select from orders where id = ${id}`);
   return order ? new OrderComplete(id) : new OrderNotFound(id);

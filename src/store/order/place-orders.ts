@@ -9,7 +9,6 @@ import { rejectionOf } from './take-units.ts';
 const PET = pets.as('pet');
 const PLACED = orders.as('placed');
 
-/** A line of the cart, as the statement of takeLines returns it. */
 interface Line {
   readonly petId: bigint;
   /** Null if there is no inventory item. */

@@ -1,7 +1,13 @@
+import sql, { raw } from 'sql-template-tag';
 import { z } from 'zod';
 
-import { type RestOperation, RowId, type Session } from '../../gateway/index.ts';
-import { type OrdersAsJson, ordersAsJson } from './orders-as-json.ts';
+import {
+  MAX_LIST_SIZE,
+  type RestRoute,
+  RowId,
+  type Session,
+  timeAsText,
+} from '../../gateway/index.ts';
 
 const MAX_PAGE = 1000;
 // Less than any id.
@@ -27,6 +33,39 @@ const Query = z.strictObject({
   }),
 });
 
+const SHIP_DATE = raw(timeAsText('ship_date'));
+
+// Written for an order with a null that its table should not allow. In JSON, this character occurs only escaped.
+const INCOMPLETE = '\u0001';
+
+interface OrdersAsJson {
+  readonly json: string;
+  /** The id of the last order; null if the page is empty. */
+  readonly last: bigint | null;
+  readonly more: boolean;
+}
+
+/**
+ * Returns at most `limit` orders with ids greater than `after`, sorted by id, in the REST format. PostgreSQL writes
+ * the JSON: for a thousand rows, it is ten times as fast as Node.js.
+ */
+async function ordersAsJson(db: Session, after: bigint, limit: number): Promise<OrdersAsJson> {
+  const statement = sql`
+    select
+      '[' || coalesce(string_agg(coalesce(
+        '{"id":' || id || ',"petId":' || pet_id || ',"quantity":' || quantity
+          || coalesce(',"shipDate":"' || ${SHIP_DATE} || '"', '')
+          || ',"complete":' || complete || '}', ${INCOMPLETE}), ','), '') || ']' as json,
+      max(id) as last,
+      (select id from orders where id > max(page.id) order by id limit 1) is not null as more
+    from (select * from orders where id > ${after} order by id limit ${limit}) as page`;
+  // Heavy statements get only some of the connections, so callers that read all orders cannot occupy all connections.
+  const load = limit > MAX_LIST_SIZE ? 'heavy' : 'light';
+  const [page] = await db.query<OrdersAsJson>(statement, 'once', load);
+  if (page?.json.includes(INCOMPLETE)) throw new Error('An order has a null in a required column.');
+  return page ?? { json: '[]', last: null, more: false };
+}
+
 /** Yields all orders as one JSON array, with one page in memory at a time. */
 async function* writeOrders(db: Session, first: OrdersAsJson): AsyncGenerator<string> {
   let page = first;
@@ -39,7 +78,7 @@ async function* writeOrders(db: Session, first: OrdersAsJson): AsyncGenerator<st
 }
 
 /** GET /store/orders */
-export const listOrders: RestOperation<z.ZodObject, typeof Query> = {
+export const listOrders: RestRoute<z.ZodObject, typeof Query> = {
   name: 'GET /store/orders',
   // The route is beta, because the API specification does not contain paging.
   lifecycle: { stability: 'beta', successor: 'Query.orders' },

@@ -25,7 +25,6 @@ const PET = pets.as('pet');
 const PLACED = orders.as('placed');
 const RESULT = sql`${PET.columns}, ${PLACED.columns}, stock.quantity as stock`;
 
-/** Returns the new order, or the error if it cannot be fulfilled. */
 function toResult(pet: Pet, row: LineResult): PlacedOrder | GatewayError {
   const order = PLACED.rowOf(row);
   if (order) return { order, pet };

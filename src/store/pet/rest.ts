@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { Id, type RestOperation } from '../../gateway/index.ts';
+import { Id, type RestRoute } from '../../gateway/index.ts';
 import { pets } from './pets.ts';
 
 const Params = z.object({ petId: Id.meta({ description: 'The id of the pet.', example: 1 }) });
@@ -9,7 +9,7 @@ const Params = z.object({ petId: Id.meta({ description: 'The id of the pet.', ex
 const Stored = z.object({ name: z.string(), status: pets.fields.status.rule });
 
 /** GET /pets/{petId} */
-export const getPet: RestOperation<typeof Params> = {
+export const getPet: RestRoute<typeof Params> = {
   name: 'GET /pets/{petId}',
   lifecycle: {
     stability: 'stable',

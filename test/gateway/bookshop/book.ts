@@ -12,7 +12,7 @@ import {
   IDEMPOTENCY_KEY,
   parseId,
   relatedRow,
-  type RestOperation,
+  type RestRoute,
 } from '../../../src/gateway/index.ts';
 import { Author, authors } from './author.ts';
 import type { Book as Row } from './generated/prisma/client.ts';
@@ -179,7 +179,7 @@ builder.mutationFields((t) => ({
 const Params = z.object({ bookId: Id.meta({ description: 'The id of the book.' }) });
 
 /** GET /books/{bookId} */
-export const getBook: RestOperation<typeof Params> = {
+export const getBook: RestRoute<typeof Params> = {
   name: 'GET /books/{bookId}',
   lifecycle: { stability: 'stable', successor: 'Query.book' },
   tag: { name: 'Books', description: 'The books in the store.' },

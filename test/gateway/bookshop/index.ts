@@ -18,7 +18,7 @@ export const bookshop: Store = {
   migrations: new URL('migrations/', import.meta.url),
   ...store.createSchema(),
   fillSample,
-  rest: { operations: [getBook], resources: RESOURCES },
+  rest: { routes: [getBook], resources: RESOURCES },
   pages: {
     icon: '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 3h16v18H4z"/></svg>',
     heading: 'One endpoint for the whole bookshop',

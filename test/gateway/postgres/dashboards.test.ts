@@ -89,7 +89,7 @@ describe('the routes in the panels and alerts', () => {
 
     const pages = ['/', '/assets', '/docs/moving', '/guide/api', '/metrics', '/schema.graphql'];
     expect([...routes]).toEqual(expect.arrayContaining(pages));
-    const counted = ['/graphql', 'other', ...petStore.rest.operations.map(pathOf)];
+    const counted = ['/graphql', 'other', ...petStore.rest.routes.map(pathOf)];
     expect([...routes].filter(isSelected).toSorted()).toEqual(counted.toSorted());
     expect(isSelected('/books/{bookId}')).toBe(true);
   });

@@ -1,7 +1,7 @@
 import { highlight } from './highlight.js';
 
 // The server does not know the URL at which clients reach it. This script is in the folder `assets` below that URL.
-const base = new URL('../../pages', import.meta.url).href.slice(0, -1);
+const base = new URL('..', import.meta.url).href.slice(0, -1);
 for (const element of document.querySelectorAll('.origin')) element.textContent = base;
 
 /** Adds a button that copies a block's code. */

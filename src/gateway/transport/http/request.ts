@@ -78,9 +78,8 @@ export const GRAPHQL_TYPE = 'application/graphql-response+json';
 /** The media types of a response. The first type is used for clients that accept any type. */
 export const GRAPHQL_TYPES = [JSON_TYPE, GRAPHQL_TYPE, EVENT_STREAM] as const;
 
-const PAGE = 'text/html';
-
-const KNOWN_TYPES = [...GRAPHQL_TYPES, PAGE];
+const HTML_TYPE = 'text/html';
+const KNOWN_TYPES = [...GRAPHQL_TYPES, HTML_TYPE];
 
 // Matches the parameters in an Accept header other than the weight `q`. The types to choose from have no parameters.
 const PARAMETER = /;\s*(?!q=)[\w-]+=("[^"]*"|[^,;]*)/gi;
@@ -91,8 +90,8 @@ const acceptedBy = new Map<string, readonly string[]>();
 const MAX_HEADERS = 100;
 
 function findAccepted(accept: string): readonly string[] {
-  const known = acceptedBy.get(accept);
-  if (known) return known;
+  const cached = acceptedBy.get(accept);
+  if (cached) return cached;
   if (acceptedBy.size === MAX_HEADERS) acceptedBy.clear();
   const negotiator = new Negotiator({ headers: { accept: accept.replaceAll(PARAMETER, '') } });
   const accepted = negotiator.mediaTypes(KNOWN_TYPES);
@@ -114,4 +113,4 @@ export function preferredType<Type extends string>(
 
 /** Whether a browser navigates to a page. A page can't open as a WebSocket. */
 export const wantsPage = (headers: IncomingHttpHeaders): boolean =>
-  headers.upgrade === undefined && preferredType(headers, KNOWN_TYPES) === PAGE;
+  headers.upgrade === undefined && preferredType(headers, KNOWN_TYPES) === HTML_TYPE;

@@ -31,12 +31,10 @@ const INSTRUCTIONS =
 const CACHE = { ttlMs: 300_000, cacheScope: 'private' } as const;
 
 interface McpOptions extends EndpointOptions {
-  /** The store's display name. */
   readonly title: string;
   readonly tools: Tools;
 }
 
-/** Returns the tool that a message calls, if it does. */
 const toolIn = ({ body, params: { name } }: Message, tools: Tools): Tool | undefined =>
   body['method'] === 'tools/call' && typeof name === 'string' ? tools.get(name) : undefined;
 

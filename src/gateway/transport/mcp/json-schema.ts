@@ -81,8 +81,7 @@ function toLeafSchema(type: GraphQLInputType | GraphQLOutputType): JSONObject {
   return { type: 'string', enum: values.map(({ name }) => name), description: meanings.join(' ') };
 }
 
-/** A variable or a field of an input object. */
-interface Input {
+interface ToolInput {
   readonly type: GraphQLInputType;
   readonly description?: string | null | undefined;
   readonly defaultValue?: ValueNode | null | undefined;
@@ -95,7 +94,7 @@ interface Input {
  * null removes a stored value.
  */
 export function toInputSchema(
-  { type, description, defaultValue, extensions = {} }: Input,
+  { type, description, defaultValue, extensions = {} }: ToolInput,
   outer: readonly GraphQLInputType[] = [],
 ): JSONObject {
   const present = toPresentInput(getNullableType(type), outer);

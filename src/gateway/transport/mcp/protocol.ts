@@ -82,7 +82,6 @@ export class ToolServer extends Server {
   }
 }
 
-/** How a message is answered. */
 interface Exchange {
   readonly create: () => ToolServer;
   /** Whether the client accepts only an event stream. A response is complete, so JSON says the same in fewer bytes. */

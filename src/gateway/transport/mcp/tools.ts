@@ -54,12 +54,10 @@ export interface Tool {
   /** The document, whose only operation is the tool's. */
   readonly text: string;
   readonly parsed: DocumentNode;
-  /** The scopes that a caller needs. */
   readonly scopes: readonly string[];
   /** What clients are told about the tool. */
   readonly definition: {
     readonly name: string;
-    /** The name in words. */
     readonly title: string;
     readonly description: string;
     readonly inputSchema: ToolSchema;
@@ -90,7 +88,6 @@ function useOfArgument(name: string, typeInfo: TypeInfo): VariableUse {
   return { description, extensions, isRequired: extensions?.nullRemoves };
 }
 
-/** Returns what is said about each variable, by its name. */
 function usesOf(schema: GraphQLSchema, document: DocumentNode): ReadonlyMap<string, VariableUse> {
   const uses = new Map<string, VariableUse>();
   const typeInfo = new TypeInfo(schema);

@@ -11,37 +11,37 @@ import { toDay } from '../../kinds/times.ts';
 import { bindSource } from '../../model/loaders.ts';
 import type { EndpointOptions } from '../../operation/perform.ts';
 import { sourceFor } from '../../operation/steps/choose-source.ts';
-import type { RestOperation, RestResult, Store } from '../../store.ts';
+import type { RestRoute, RestResult, Store } from '../../store.ts';
 import { isUnchanged, JSON_CONTENT_TYPE, rootFrom } from '../http/request.ts';
 
-export const pathOf = ({ name }: RestOperation): string => name.replace('GET ', '');
+export const pathOf = ({ name }: RestRoute): string => name.replace('GET ', '');
 
-export const deprecatedOf = (operations: readonly RestOperation[]) =>
-  operations.flatMap(({ name, lifecycle: { deprecatedSince: since, successor } }) =>
+export const deprecatedOf = (routes: readonly RestRoute[]) =>
+  routes.flatMap(({ name, lifecycle: { deprecatedSince: since, successor } }) =>
     since ? { name, since, successor } : [],
   );
 
-/** Describes the stability, the deprecation and the sunset of an operation. */
+/** Describes the stability, the deprecation and the sunset of a route. */
 export function describeLifecycle(
-  operation: RestOperation,
+  { lifecycle }: RestRoute,
   { sunset, enforceSunset }: Config,
 ): string {
-  const { deprecatedSince, stability } = operation.lifecycle;
+  const { deprecatedSince, stability } = lifecycle;
   if (!deprecatedSince) return `This operation is ${stability} and not deprecated.`;
   const end = enforceSunset ? 'It stops working' : 'It may stop working';
   return `Deprecated since ${toDay(deprecatedSince)}. ${end} on ${toDay(sunset)}.`;
 }
 
-/** Returns the link to the operation's section in the migration guide, relative to the gateway's root. */
-export const guideOf = ({ schema }: RestOperation): string => `docs/moving#${schema.operationId}`;
+/** Returns the link to the route's section in the migration guide, relative to the gateway's root. */
+export const guideOf = ({ schema }: RestRoute): string => `docs/moving#${schema.operationId}`;
 
 /** Returns the headers Deprecation (RFC 9745 §2), Sunset (RFC 8594 §3) and Link (RFC 8288). */
-export function lifecycleHeaders(operation: RestOperation, { sunset }: Config) {
-  const { deprecatedSince } = operation.lifecycle;
-  const root = rootFrom(pathOf(operation));
+export function lifecycleHeaders(route: RestRoute, { sunset }: Config) {
+  const { deprecatedSince } = route.lifecycle;
+  const root = rootFrom(pathOf(route));
   const links = `<${root}openapi.json>; rel="service-desc"; type="application/json", <${root}docs>; rel="service-doc"; type="text/html"`;
   if (!deprecatedSince) return { Link: links };
-  const guide = `<${root}${guideOf(operation)}>`;
+  const guide = `<${root}${guideOf(route)}>`;
   return {
     Deprecation: `@${deprecatedSince.getTime() / 1000}`,
     Sunset: sunset.toUTCString(),
@@ -72,7 +72,7 @@ async function* readParts(
  */
 function send(
   { json, next }: RestResult,
-  { hasTag }: RestOperation,
+  { hasTag }: RestRoute,
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
@@ -88,19 +88,19 @@ function send(
   return reply.send(Readable.from(parts, { objectMode: false }));
 }
 
-/** Creates the routes of the store's REST operations. */
+/** Creates the store's REST routes. */
 export const createRest =
   (store: Store, { config, context, metrics }: EndpointOptions): FastifyPluginCallback =>
   (app, _options, done) => {
-    for (const operation of store.rest.operations) {
-      const { name, lifecycle, schema } = operation;
+    for (const route of store.rest.routes) {
+      const { name, lifecycle, schema } = route;
       const isDeprecated = lifecycle.deprecatedSince !== undefined;
       const end = config.enforceSunset && isDeprecated ? config.sunset.getTime() : Infinity;
-      const headers = lifecycleHeaders(operation, config);
-      const route = pathOf(operation);
+      const headers = lifecycleHeaders(route, config);
+      const path = pathOf(route);
       // Fastify's form of a parameter is `:petId`.
-      app.get(route.replaceAll(/\{(\w+)\}/g, ':$1'), {
-        config: { route },
+      app.get(path.replaceAll(/\{(\w+)\}/g, ':$1'), {
+        config: { route: path },
         handler: async (request, reply) => {
           // Also those of errors.
           void reply.headers(headers);
@@ -110,11 +110,11 @@ export const createRest =
           metrics.countCalls([name], request.headers, { isAnonymous, isDeprecated });
           if (Date.now() >= end) throw new GatewayError('GONE');
           const source = sourceFor(context, request.headers);
-          const result = await operation.get(bindSource(source, request), {
+          const result = await route.get(bindSource(source, request), {
             params: schema.params ? parse(schema.params, request.params) : {},
             query: schema.querystring ? parse(schema.querystring, request.query) : {},
           });
-          return send(result, operation, request, reply);
+          return send(result, route, request, reply);
         },
       });
     }

@@ -5,7 +5,7 @@ import { withGatewayErrors } from '../../contract/error-codes.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
 import { toDay } from '../../kinds/times.ts';
 import { POSITION_HEADER } from '../../operation/steps/choose-source.ts';
-import type { RestOperation, Store } from '../../store.ts';
+import type { RestRoute, Store } from '../../store.ts';
 import { describeLifecycle, guideOf, lifecycleHeaders, pathOf } from './create-rest.ts';
 
 // zod cannot convert ids and dates, so they define their OpenAPI schema with `meta`.
@@ -18,7 +18,6 @@ const BEARER = {
   description: 'A token with the scope `read`.',
 } as const;
 
-/** Errors that any request may get. */
 const COMMON_ERRORS = [
   'BAD_REQUEST',
   'REQUEST_TIMEOUT',
@@ -27,7 +26,6 @@ const COMMON_ERRORS = [
   'SERVICE_UNAVAILABLE',
 ];
 
-/** What each header of a request or a response says. */
 const HEADERS: Readonly<Record<string, string>> = {
   'X-Request-Id': 'The id of the request in the log.',
   'Cache-Control': 'Whether the response may be stored, and must be revalidated.',
@@ -41,7 +39,6 @@ const HEADERS: Readonly<Record<string, string>> = {
   'Retry-After': 'How long to wait before trying again, in seconds.',
 };
 
-/** The headers that only errors have, by status. */
 const ERROR_HEADERS: Readonly<Record<number, string>> = {
   401: 'WWW-Authenticate',
   403: 'WWW-Authenticate',
@@ -65,12 +62,8 @@ const toContent = (resource: string, examples?: object) => ({
   'application/json': { schema: { $ref: `#/components/schemas/${resource}` }, examples },
 });
 
-/** Returns the responses for an operation's errors. Clients distinguish those with the same status by their codes. */
-function toErrors(
-  { errors, lifecycle, schema }: RestOperation,
-  { errorCodes }: Store,
-  config: Config,
-) {
+/** Returns the responses for a route's errors. Clients distinguish those with the same status by their codes. */
+function toErrors({ errors, lifecycle, schema }: RestRoute, { errorCodes }: Store, config: Config) {
   const { auth, checksHost } = config;
   const codes = new Set([...errors, ...COMMON_ERRORS]);
   if (schema.params) codes.add('URI_TOO_LONG');
@@ -96,21 +89,20 @@ function toErrors(
   return Object.fromEntries(kinds.map(([, { status }]) => [status, toError(status)]));
 }
 
-/** Describes an operation. */
-function toOperation(operation: RestOperation, store: Store, config: Config): object {
-  const { tag, result, hasTag } = operation;
-  const { params, querystring, description, ...texts } = operation.schema;
-  const { stability, deprecatedSince, successor } = operation.lifecycle;
+function toOperation(route: RestRoute, store: Store, config: Config): object {
+  const { tag, result, hasTag } = route;
+  const { params, querystring, description, ...texts } = route.schema;
+  const { stability, deprecatedSince, successor } = route.lifecycle;
   const { auth, replicaUrl } = config;
-  const guide = `\`${successor}\` in GraphQL returns the same data: see the [migration guide](${guideOf(operation)}).`;
+  const guide = `\`${successor}\` in GraphQL returns the same data: see the [migration guide](${guideOf(route)}).`;
   const sent = toHeaders(hasTag && 'If-None-Match', replicaUrl && POSITION_HEADER);
   // Described once: the other responses have the same.
-  const lifecycle = Object.keys(lifecycleHeaders(operation, config));
+  const lifecycle = Object.keys(lifecycleHeaders(route, config));
   const headers = toHeaders('X-Request-Id', 'Cache-Control', ...lifecycle, hasTag && 'ETag');
   return {
     ...texts,
     tags: [tag.name],
-    description: [description, describeLifecycle(operation, config), guide].join('\n\n'),
+    description: [description, describeLifecycle(route, config), guide].join('\n\n'),
     parameters: [
       ...toParameters('path', params),
       ...toParameters('query', querystring),
@@ -129,7 +121,7 @@ function toOperation(operation: RestOperation, store: Store, config: Config): ob
         content: toContent(result),
       },
       ...(hasTag && { 304: { description: 'The resource is unchanged.' } }),
-      ...toErrors(operation, store, config),
+      ...toErrors(route, store, config),
     },
   };
 }
@@ -178,13 +170,10 @@ export const toOpenApi = (store: Store, config: Config): object => ({
   externalDocs: { description: 'This document as a reference page.', url: 'docs' },
   // The folder of this document, which is the gateway's root.
   servers: [{ url: '.' }],
-  tags: [...new Map(store.rest.operations.map(({ tag }) => [tag.name, tag])).values()],
+  tags: [...new Map(store.rest.routes.map(({ tag }) => [tag.name, tag])).values()],
   security: [],
   paths: Object.fromEntries(
-    store.rest.operations.map((operation) => [
-      pathOf(operation),
-      { get: toOperation(operation, store, config) },
-    ]),
+    store.rest.routes.map((route) => [pathOf(route), { get: toOperation(route, store, config) }]),
   ),
   components: {
     schemas: toSchemas(store),

@@ -10,7 +10,7 @@ const PING_MS = 12_000;
 const MAX_UNSENT_BYTES = 2 ** 20;
 
 /** Parses a message. graphql-ws requires a `query`, even next to the id of a document. */
-function readMessage(data: Buffer): unknown {
+function parseMessage(data: Buffer): unknown {
   const message: unknown = JSON.parse(data.toString());
   if (!isObject(message) || message['type'] !== MessageType.Subscribe) return message;
   const { payload } = message;
@@ -50,7 +50,7 @@ export function toProtocolSocket(
     try {
       // graphql-ws takes parsed messages, too, although its type does not say so.
       // oxlint-disable-next-line no-unsafe-type-assertion
-      await handle(readMessage(data) as string);
+      await handle(parseMessage(data) as string);
     } catch (error) {
       onInvalid(error);
       socket.close(CloseCode.BadRequest, 'The message is invalid.');

@@ -30,16 +30,13 @@ const FULL = 'The gateway accepts no more WebSockets. Try again later.';
 // graphql-ws calls `execute` for any document that is not a subscription.
 const ANY_DOCUMENT = parse('{ __typename }');
 
-/** The payload of the first message. */
 type InitParams = Record<string, unknown>;
 
-/** A WebSocket, as graphql-ws passes it to its hooks. */
 interface Connection {
   readonly request: FastifyRequest;
   readonly socket: WebSocket;
-  /** Functions to call when an operation ends, by the operation's id. */
-  readonly operations: Map<string, () => void>;
-  /** How many operations have been started. */
+  /** The function to call when an operation ends, by the operation's id. */
+  readonly endOf: Map<string, () => void>;
   started: number;
   /** Who opened it; undefined until its token has been accepted. */
   callerKey: string | undefined;
@@ -79,8 +76,8 @@ async function admit(
   }
 }
 
-/** Runs the operation of a message, and returns its results as the client may see them. */
-async function run(
+/** Performs the operation of a message, and returns its results as the client may see them. */
+async function performOperation(
   options: EndpointOptions,
   context: ProtocolContext<InitParams, Connection>,
   id: string,
@@ -88,7 +85,7 @@ async function run(
 ): Promise<Results> {
   const { executor, config, log } = options;
   const { limits } = config;
-  const { request, socket, operations } = context.extra;
+  const { request, socket, endOf } = context.extra;
   context.extra.started += 1;
   const requestLog: RequestLog = { id: `${request.id}:${context.extra.started}` };
   const recipient: Recipient = {
@@ -101,19 +98,17 @@ async function run(
   };
   const { raw: req } = request;
   const end = watchRequest(options, requestLog);
-  operations.set(id, () =>
-    end({ method: 'WebSocket', route: '/graphql', status: 200, level: 'info' }),
-  );
+  endOf.set(id, () => end({ method: 'WebSocket', route: '/graphql', status: 200, level: 'info' }));
   let results: Results;
   try {
     const caller = await options.context.authenticate({ headers: req.headers, requestLog });
-    if (operations.size > limits.maxStreamsPerCaller) throw new GatewayError('TOO_MANY_STREAMS');
+    if (endOf.size > limits.maxStreamsPerCaller) throw new GatewayError('TOO_MANY_STREAMS');
     if (id.length > MAX_ID_LENGTH) {
       throw new GatewayError('BAD_REQUEST', `The id is longer than ${MAX_ID_LENGTH} characters.`);
     }
     const params = toDocumentParams(payload, limits);
     const asked = { req, res: undefined, requestLog, recipient, caller, params };
-    results = await executor(Object.assign(asked, { acceptsStream: true }));
+    results = await executor({ ...asked, acceptsStream: true });
   } catch (error) {
     results = { errors: [toExecutionError(toError(error))] };
   }
@@ -137,22 +132,22 @@ function createProtocol(
   closeIfIdle: (connection: Connection) => void,
 ): Server<Connection> {
   const endOperation = (connection: Connection, id: string): void => {
-    connection.operations.get(id)?.();
-    connection.operations.delete(id);
+    connection.endOf.get(id)?.();
+    connection.endOf.delete(id);
     // Once graphql-ws has sent the last message of the operation.
     setImmediate(closeIfIdle, connection);
   };
   return makeServer<InitParams, Connection>({
     onConnect: (context) => admit(options, context),
     onSubscribe: async (context, id, payload) => {
-      const { socket, operations } = context.extra;
+      const { socket, endOf } = context.extra;
       // graphql-ws accepts an id again as soon as the client has completed the operation, and then confuses the two
       // operations.
-      if (operations.has(id)) {
+      if (endOf.has(id)) {
         socket.close(CloseCode.SubscriberAlreadyExists, 'The id is in use');
         return [new GraphQLError('The id is in use')];
       }
-      const results = await run(options, context, id, payload);
+      const results = await performOperation(options, context, id, payload);
       if (isStream(results) || !results.errors || 'data' in results) {
         return { schema: options.schema, document: ANY_DOCUMENT, rootValue: results };
       }
@@ -186,7 +181,7 @@ function limitUnadmitted(connection: Connection, maxBytes: number): void {
 function findReplaceable(connections: Iterable<Connection>): Connection | undefined {
   const idleOf = new Map<string | undefined, Connection[]>();
   for (const connection of connections) {
-    if (connection.operations.size > 0) continue;
+    if (connection.endOf.size > 0) continue;
     const idle = idleOf.get(connection.callerKey) ?? [];
     idle.push(connection);
     idleOf.set(connection.callerKey, idle);
@@ -201,15 +196,14 @@ export function createWebSockets(options: EndpointOptions) {
   const { limits } = config;
   const connections = new Set<Connection>();
   let isClosing = false;
-  const closeIfIdle = ({ operations, socket }: Connection): void => {
-    if (isClosing && operations.size === 0) {
+  const closeIfIdle = ({ endOf, socket }: Connection): void => {
+    if (isClosing && endOf.size === 0) {
       socket.close(GOING_AWAY, 'The gateway is shutting down.');
     }
   };
   const protocol = createProtocol(options, closeIfIdle);
 
   return {
-    /** Makes room for another connection. @throws GatewayError */
     makeRoom: (): void => {
       if (!isClosing && connections.size < limits.maxStreams) return;
       const replaced = isClosing ? undefined : findReplaceable(connections);
@@ -218,16 +212,9 @@ export function createWebSockets(options: EndpointOptions) {
       replaced.socket.close(TRY_AGAIN_LATER, FULL);
       replaced.socket.terminate(); // The client might never respond.
     },
-    /** Serves a connection that has just opened. */
     open: (socket: WebSocket, request: FastifyRequest): void => {
-      const operations = new Map<string, () => void>();
-      const connection: Connection = {
-        request,
-        socket,
-        operations,
-        started: 0,
-        callerKey: undefined,
-      };
+      const endOf = new Map<string, () => void>();
+      const connection: Connection = { request, socket, endOf, started: 0, callerKey: undefined };
       connections.add(connection);
       limitUnadmitted(connection, 2 * limits.maxHeaderBytes);
       const adapter = toProtocolSocket(socket, request.raw.socket, (error) =>
