@@ -26,10 +26,6 @@ interface LineNames {
   readonly description: string;
 }
 
-interface Written<Row> {
-  readonly rows: readonly Row[];
-}
-
 /** The options of the fields that read and write a table's rows. */
 export class RowFields<Types extends StoreTypes, Row extends object> {
   readonly #builder: Builder<Types>;
@@ -174,9 +170,8 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
     return {
       ...this.#lines('Creates', 'Created', this.newInput(), errorsOf(repository)),
       onlyAdds: true,
-      resolve: async (_root: object, args: object, { source, caller }: MutationContext) => ({
-        rows: await repository.createMany(source.db, args, caller.subject),
-      }),
+      resolve: (_root: object, args: object, { source, caller }: MutationContext): Promise<Row[]> =>
+        repository.createMany(source.db, args, caller.subject),
     };
   }
 
@@ -186,9 +181,8 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
     const errors = [repository.notFound, ...errorsOf(repository)];
     return {
       ...this.#lines('Changes', 'Updated', this.#inputs.updateOf(repository, true), errors),
-      resolve: async (_root: object, args: object, { source, caller }: MutationContext) => ({
-        rows: await repository.updateMany(source.db, args, caller.subject),
-      }),
+      resolve: (_root: object, args: object, { source, caller }: MutationContext): Promise<Row[]> =>
+        repository.updateMany(source.db, args, caller.subject),
     };
   }
 
@@ -218,21 +212,21 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
   }
 
   /**
-   * Everything but the resolver of a mutation that writes several rows, all or nothing, and returns the rows in the
-   * order of its lines. Its errors get the field `line`.
+   * Everything but the resolver of a mutation that writes several rows, all or nothing; the resolver returns the rows in
+   * the order of the lines. Its errors get the field `line`.
    */
   lines(input: InputRef, errors: readonly ErrorType[], { result, field, description }: LineNames) {
     const type = this.#type;
     const repository = this.#repository;
     return {
-      type: this.#builder.objectRef<Written<Row>>(result).implement({
+      type: this.#builder.objectRef<readonly Row[]>(result).implement({
         description,
         fields: (t) => ({
           [field]: t.field({
             type: [type],
             description: 'The results, in the order of `input`.',
             extensions: { ofOtherRow: false },
-            resolve: ({ rows }) => [...rows],
+            resolve: (rows) => [...rows],
           }),
         }),
       }),
