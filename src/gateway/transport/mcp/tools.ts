@@ -25,7 +25,7 @@ import {
 
 import { ConfigError } from '../../config/config.ts';
 import { toError } from '../../contract/gateway-error.ts';
-import { MAX_LABEL_LENGTH, MAX_LINES, MAX_LIST_SIZE } from '../../contract/parse.ts';
+import { MAX_KEY_LENGTH, MAX_LINES, MAX_LIST_SIZE } from '../../contract/parse.ts';
 import { upperFirst } from '../../model/words.ts';
 import { usageOf } from '../../operation/analysis/usage.ts';
 import { type Bounds, parseWithin, validateWithin } from '../../operation/analysis/validation.ts';
@@ -40,7 +40,7 @@ import {
 } from './json-schema.ts';
 
 const KEY = 'idempotencyKey';
-const KEY_BOUNDS = { minLength: 1, maxLength: MAX_LABEL_LENGTH };
+const KEY_BOUNDS = { minLength: 1, maxLength: MAX_KEY_LENGTH };
 const SIZE_BOUNDS = { minimum: 0, maximum: MAX_LIST_SIZE };
 const SIZE = 'The maximum number of items to return.';
 const LINES = `The entries: 1 to ${MAX_LINES}.`;
