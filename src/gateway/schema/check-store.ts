@@ -175,7 +175,7 @@ function typesOf(schema: GraphQLSchema, { type }: TypedField['field']): Set<stri
   return new Set([...members, ...interfaces].map(({ name }) => name));
 }
 
-const sizeOf = ({ extensions }: TypedField['field']) => extensions.directives?.listSize;
+const listSizeOf = ({ extensions }: TypedField['field']) => extensions.directives?.listSize;
 
 /**
  * Requires a maximum size of every list, so that the cost and the size of every response can be estimated. Either the
@@ -187,13 +187,13 @@ function requireListSizes({ schema }: CheckedStore): void {
   const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
   const parents = outputs.map(({ field }) => ({
     types: typesOf(schema, field),
-    sized: sizeOf(field)?.sizedFields ?? [],
+    sized: listSizeOf(field)?.sizedFields ?? [],
   }));
   for (const { type, field, place } of outputs) {
     const list = getNullableType(field.type);
     if (!isListType(list)) continue;
     const isNested = isListType(getNullableType(list.ofType));
-    if (!isNested && sizeOf(field)?.sizedFields.length === 0) continue;
+    if (!isNested && listSizeOf(field)?.sizedFields.length === 0) continue;
     const around = parents.filter(({ types }) => types.has(type.name));
     if (around.length === 0 && !roots.some((root) => root?.name === type.name)) {
       throw new Error(

@@ -15,7 +15,7 @@ import { IDEMPOTENCY_KEY } from './mutations.ts';
 import { NODE_ID, toNodeId } from './nodes.ts';
 import { rowByArgument } from './rows.ts';
 
-const errorsOf = ({ constraints }: Repository): ErrorType[] =>
+const constraintErrors = ({ constraints }: Repository): ErrorType[] =>
   constraints.map(({ error }) => error);
 
 /** The schema's names for the result of a mutation with lines. */
@@ -112,7 +112,7 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
       description: `Creates ${words.aSingular}.`,
       onlyAdds: true,
       extensions: costOf(repository),
-      errors: { types: errorsOf(repository) },
+      errors: { types: constraintErrors(repository) },
       args: {
         ...this.#inputArgument(this.newInput(), `The new ${words.singular}.`),
         ...this.#keyArgument(),
@@ -129,7 +129,7 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
       type: this.#type,
       description: `Changes ${repository.words.aSingular}.`,
       extensions: costOf(repository),
-      errors: { types: [repository.notFound, ...errorsOf(repository)] },
+      errors: { types: [repository.notFound, ...constraintErrors(repository)] },
       args: {
         id: this.#idArgument(),
         ...this.#inputArgument(this.#inputs.updateOf(repository), 'The changes.'),
@@ -168,7 +168,7 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
     const repository = this.#repository;
     requireInputs(repository);
     return {
-      ...this.#lines('Creates', 'Created', this.newInput(), errorsOf(repository)),
+      ...this.#lines('Creates', 'Created', this.newInput(), constraintErrors(repository)),
       onlyAdds: true,
       resolve: (_root: object, args: object, { source, caller }: MutationContext): Promise<Row[]> =>
         repository.createMany(source.db, args, caller.subject),
@@ -178,7 +178,7 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
   /** A mutation that changes several rows. */
   updateMany() {
     const repository = this.#repository;
-    const errors = [repository.notFound, ...errorsOf(repository)];
+    const errors = [repository.notFound, ...constraintErrors(repository)];
     return {
       ...this.#lines('Changes', 'Updated', this.#inputs.updateOf(repository, true), errors),
       resolve: (_root: object, args: object, { source, caller }: MutationContext): Promise<Row[]> =>
