@@ -18,10 +18,10 @@ import {
   digestOf,
   type ErrorAbout,
   type Inputs,
-  type KnownInput,
+  type CompleteInput,
   type NewRow,
   toConstraintError,
-  toKnown,
+  completeInput,
 } from './model/inputs.ts';
 import { createCreateMany, createUpdateMany, insertRows } from './model/lines.ts';
 import { byId, required, type RowLoader } from './model/loaders.ts';
@@ -62,7 +62,7 @@ export interface Repository<Row extends object = object, New = unknown> extends 
   'insert' | 'update'
 > {
   readonly words: Words;
-  readonly inputs: readonly KnownInput[];
+  readonly inputs: readonly CompleteInput[];
   /** What the values of the inputs can violate. */
   readonly constraints: readonly Constraint[];
   readonly filters: Filters;
@@ -209,7 +209,7 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
   const { type, usedBy } = table;
   const words = toWords(table, options.words ?? {});
   const inputs = Object.entries<Inputs<Row>[string]>(options.inputs).map((entry) =>
-    toKnown(table, entry),
+    completeInput(table, entry),
   );
   const filters = options.filters(table.fields);
   const NotFound = options.notFound ?? createNotFound(type, words);

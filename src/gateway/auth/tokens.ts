@@ -11,7 +11,7 @@ import { z } from 'zod';
 
 import type { Auth } from '../config/config.ts';
 import { GatewayError, Unauthenticated, Unavailable } from '../contract/gateway-error.ts';
-import { Label } from '../contract/parse.ts';
+import { Text255 } from '../contract/parse.ts';
 
 // A secret must not be used as a public key, nor a public key as a secret (RFC 8725 §3.1).
 const SYMMETRIC = ['HS256'];
@@ -41,7 +41,7 @@ const Scopes = z.union([z.string(), z.array(z.string())], 'must be a string or a
 
 const Claims = z
   .object({
-    sub: Label,
+    sub: Text255,
     exp: z.number(),
     scope: Scopes.default(''),
     scp: Scopes.default(''),

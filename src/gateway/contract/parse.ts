@@ -48,12 +48,12 @@ export const Text = z
   .string('must be a string.')
   .refine(isStorable, 'must not contain NUL or a lone surrogate.');
 
-/** The maximum number of characters (code points) in a Label. */
-export const MAX_LABEL_LENGTH = 255;
+/** The maximum number of characters (code points) in an idempotency key. */
+export const MAX_KEY_LENGTH = 255;
 
 /** The idempotency key of a write, or the `sub` of a token: 1 to 255 characters. */
-export const Label = Text.refine(
-  (label) => label !== '' && characters(label) <= MAX_LABEL_LENGTH,
+export const Text255 = Text.refine(
+  (text) => text !== '' && characters(text) <= MAX_KEY_LENGTH,
   'must be 1 to 255 characters long.',
 );
 
@@ -64,7 +64,7 @@ const toIssue = ({ path, message }: z.core.$ZodIssue, start: readonly string[] =
 
 const isLong = (origin: string): boolean => origin === 'string' || origin === 'array';
 
-function codeOf(issue: z.core.$ZodIssue, value: unknown): IssueCode {
+function issueCodeOf(issue: z.core.$ZodIssue, value: unknown): IssueCode {
   if (value == null) return 'REQUIRED';
   if (issue.code === 'too_small') return isLong(issue.origin) ? 'TOO_SHORT' : 'TOO_SMALL';
   if (issue.code === 'too_big') return isLong(issue.origin) ? 'TOO_LONG' : 'TOO_LARGE';
@@ -89,14 +89,14 @@ function toArgumentIssue(issue: z.core.$ZodIssue, args: object): Issue {
   return {
     ...toIssue(issue),
     ...(value === null && { message: 'must not be null.' }),
-    code: codeOf(issue, value),
+    code: issueCodeOf(issue, value),
     ...(typeof line === 'number' && { line }),
   };
 }
 
 /** Returns the rule for a mutation's arguments, including the idempotency key that all mutations take. */
 export const argumentsOf = <const Shape extends z.ZodRawShape>(shape: Shape) =>
-  z.object({ ...shape, idempotencyKey: Label.nullish() });
+  z.object({ ...shape, idempotencyKey: Text255.nullish() });
 
 /**
  * Validates and converts all arguments of a mutation.

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { Label, parseArguments } from '../contract/parse.ts';
+import { Text255, parseArguments } from '../contract/parse.ts';
 import type { Database } from '../database/database.ts';
 import type { Session } from '../database/session.ts';
 import { writeOnce } from './idempotency.ts';
@@ -64,7 +64,7 @@ export function defineWrite<const Shape extends z.ZodRawShape, Result>({
   write,
   toError = (error) => error,
 }: Write<Shape, Result>): Mutate<Result> {
-  const rule = z.object(shape).and(z.object({ idempotencyKey: Label.nullish() }));
+  const rule = z.object(shape).and(z.object({ idempotencyKey: Text255.nullish() }));
   return async (db, given, caller) => {
     const { idempotencyKey: key, ...rest } = parseArguments(rule, given);
     // `rest` contains the arguments of the shape.

@@ -54,7 +54,7 @@ export type NewRow<Row, Of> = {
 };
 
 /** A value that callers can set, completed from its column. */
-export interface KnownInput extends Omit<Input<never>, 'create' | 'update'> {
+export interface CompleteInput extends Omit<Input<never>, 'create' | 'update'> {
   readonly name: string;
   readonly field: Field | undefined;
   readonly create: string;
@@ -102,7 +102,7 @@ function takenError(
 export function constraintsOf<Row>(
   { type, uniques }: StoredTable<Row>,
   words: Words,
-  inputs: readonly KnownInput[],
+  inputs: readonly CompleteInput[],
 ): Constraint[] {
   const unique = (fields: readonly Field[]): Constraint => ({
     fields,
@@ -125,10 +125,10 @@ function describeInput(place: string, { create, update }: Input<never>, field: F
 }
 
 /** Completes an input from its column. */
-export function toKnown<Row>(
+export function completeInput<Row>(
   table: StoredTable<Row>,
   [name, input]: readonly [string, Input<never>],
-): KnownInput {
+): CompleteInput {
   const place = `${table.type}.${name}`;
   const field: Field | undefined = new Map<string, Field>(Object.entries(table.fields)).get(name);
   const { rule = field?.rule, type = field?.kind.graphql } = input;
@@ -137,17 +137,17 @@ export function toKnown<Row>(
 }
 
 /** Returns the rule for a new row, in which an optional value gets the default of its column. */
-function toNewRule({ field, rule }: KnownInput): z.ZodType {
+function toNewRule({ field, rule }: CompleteInput): z.ZodType {
   if (!field) return rule;
   if (field.isNullable) return rule.nullable().default(null);
   return field.default === null ? rule : rule.default(field.default);
 }
 
-const toUpdateRule = ({ field, rule }: KnownInput): z.ZodType =>
+const toUpdateRule = ({ field, rule }: CompleteInput): z.ZodType =>
   z.exactOptional(field?.isNullable ? rule.nullable() : rule);
 
-export function createRules<Row, Of>(inputs: readonly KnownInput[]) {
-  const shape = (used: readonly KnownInput[], toRule: (input: KnownInput) => z.ZodType) =>
+export function createRules<Row, Of>(inputs: readonly CompleteInput[]) {
+  const shape = (used: readonly CompleteInput[], toRule: (input: CompleteInput) => z.ZodType) =>
     z.object(Object.fromEntries(used.map((input) => [input.name, toRule(input)])));
   const columns = inputs.filter(({ field }) => field !== undefined);
   // The shapes come from the inputs, from which the types are also derived.
@@ -163,7 +163,7 @@ export function createRules<Row, Of>(inputs: readonly KnownInput[]) {
  * Returns a new row without the null values of inputs that were added later, so that retries are recognized even if
  * their key was stored before the inputs were added.
  */
-export function digestOf(inputs: readonly KnownInput[], data: object): object {
+export function digestOf(inputs: readonly CompleteInput[], data: object): object {
   const later = new Set(inputs.filter(({ isLater }) => isLater).map(({ name }) => name));
   const entries = Object.entries(data).filter(
     ([name, value]) => value !== null || !later.has(name),

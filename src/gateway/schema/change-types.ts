@@ -70,71 +70,6 @@ const defineTypes = (builder: Builder, repositories: readonly Repository[]) =>
     ),
   });
 
-type TypesRef = ReturnType<typeof defineTypes>;
-
-const defineFilter = (builder: Builder, ChangedType: TypesRef) =>
-  builder.inputType('ChangeFilter', {
-    description: 'Conditions for a list of changes.',
-    fields: (t) => ({
-      types: t.field({
-        type: [ChangedType],
-        description: 'Only changes to objects of these types. An empty list matches nothing.',
-        extensions: { directives: { cost: { weight: SEARCH_COST } } },
-      }),
-    }),
-  });
-
-function defineQuery(
-  builder: Builder,
-  Change: ChangeRef,
-  ChangedType: TypesRef,
-  types: readonly string[],
-): void {
-  const ChangeFilter = defineFilter(builder, ChangedType);
-  const ChangeConnection = builder.connectionObject(
-    { type: Change, name: 'ChangeConnection' },
-    { name: 'ChangeEdge' },
-  );
-
-  const page = rootPage(changePagesOf(knownOf(types)));
-
-  builder.queryField('changes', (t) =>
-    t.connection(
-      {
-        type: Change,
-        description:
-          'The change log, in the order in which transactions started to write. Changes are kept ' +
-          'for a day, unless the operator has configured another period. A change becomes visible ' +
-          'once no open transaction can add an earlier change. To follow the log, repeat the ' +
-          'query, and pass the last non-null `endCursor` as `after`.',
-        args: {
-          filter: t.arg({
-            type: ChangeFilter,
-            description: 'Only changes that meet these conditions.',
-          }),
-        },
-        extensions: {
-          // Operations that select changes are not compiled to one statement, so all of their fields take longer.
-          directives: { ...page.extensions.directives, cost: { weight: '150' } },
-          checkArguments: (args: ListArguments) => {
-            if (args.after != null) parseCursor(args.after, 'after');
-            if (args.before != null) parseCursor(args.before, 'before');
-            page.extensions.checkArguments(args);
-          },
-        },
-        resolve: async (root, args, context) => {
-          const { db } = context.source;
-          if (args.before != null) await requireKept(db, args.before, 'before');
-          const result = await page.resolve(root, args, context);
-          if (args.after != null) await requireKept(db, args.after, 'after');
-          return result;
-        },
-      },
-      ChangeConnection,
-    ),
-  );
-}
-
 function followIn(
   context: CallContext,
   request: Omit<Parameters<ChangeFeed['subscribe']>[0], 'source' | 'callerKey' | 'end' | 'signal'>,
@@ -159,33 +94,6 @@ const afterArgument = (builder: Builder) =>
       extensions: { directives: { cost: { weight: String(AFTER_COST) } } },
     }),
   }));
-
-/** Defines `Subscription.changed`, which follows the changes to objects of all types. */
-const defineChanged = (
-  builder: Builder,
-  Change: ChangeRef,
-  ChangedType: TypesRef,
-  allTypes: readonly string[],
-): void =>
-  builder.subscriptionField('changed', (t) =>
-    t.field({
-      type: Change,
-      description: 'Changes to objects of several types, in one stream.',
-      args: {
-        types: t.arg({
-          type: [ChangedType],
-          description:
-            'Only changes to objects of these types; all types by default. An empty list matches ' +
-            'nothing.',
-        }),
-        ...afterArgument(builder),
-      },
-      extensions: { checkArguments: checkAfter },
-      subscribe: (_root, { types, after }, context) =>
-        followIn(context, { types: types ?? allTypes, filter: undefined, after }),
-      resolve: (change) => change,
-    }),
-  );
 
 function defineRowChange(
   builder: Builder,
@@ -273,7 +181,81 @@ export class ChangeTypes {
   defineLog(repositories: readonly Repository[]): void {
     const types = repositories.map(({ type }) => type);
     const ChangedType = defineTypes(this.#builder, repositories);
-    defineQuery(this.#builder, this.#Change, ChangedType, types);
-    defineChanged(this.#builder, this.#Change, ChangedType, types);
+    this.#defineQuery(ChangedType, types);
+    this.#defineSubscription(ChangedType, types);
+  }
+
+  #defineQuery(ChangedType: ReturnType<typeof defineTypes>, types: readonly string[]): void {
+    const builder = this.#builder;
+    const Change = this.#Change;
+    const ChangeFilter = builder.inputType('ChangeFilter', {
+      description: 'Conditions for a list of changes.',
+      fields: (t) => ({
+        types: t.field({
+          type: [ChangedType],
+          description: 'Only changes to objects of these types. An empty list matches nothing.',
+          extensions: { directives: { cost: { weight: SEARCH_COST } } },
+        }),
+      }),
+    });
+    const page = rootPage(changePagesOf(knownOf(types)));
+    builder.queryField('changes', (t) =>
+      t.connection(
+        {
+          type: Change,
+          description:
+            'The change log, in the order in which transactions started to write. Changes are kept ' +
+            'for a day, unless the operator has configured another period. A change becomes visible ' +
+            'once no open transaction can add an earlier change. To follow the log, repeat the ' +
+            'query, and pass the last non-null `endCursor` as `after`.',
+          args: {
+            filter: t.arg({
+              type: ChangeFilter,
+              description: 'Only changes that meet these conditions.',
+            }),
+          },
+          extensions: {
+            // Operations that select changes are not compiled to one statement, so all of their fields take longer.
+            directives: { ...page.extensions.directives, cost: { weight: '150' } },
+            checkArguments: (args: ListArguments) => {
+              if (args.after != null) parseCursor(args.after, 'after');
+              if (args.before != null) parseCursor(args.before, 'before');
+              page.extensions.checkArguments(args);
+            },
+          },
+          resolve: async (root, args, context) => {
+            const { db } = context.source;
+            if (args.before != null) await requireKept(db, args.before, 'before');
+            const result = await page.resolve(root, args, context);
+            if (args.after != null) await requireKept(db, args.after, 'after');
+            return result;
+          },
+        },
+        { name: 'ChangeConnection' },
+        { name: 'ChangeEdge' },
+      ),
+    );
+  }
+
+  #defineSubscription(ChangedType: ReturnType<typeof defineTypes>, types: readonly string[]): void {
+    this.#builder.subscriptionField('changed', (t) =>
+      t.field({
+        type: this.#Change,
+        description: 'Changes to objects of several types, in one stream.',
+        args: {
+          types: t.arg({
+            type: [ChangedType],
+            description:
+              'Only changes to objects of these types; all types by default. An empty list matches ' +
+              'nothing.',
+          }),
+          ...afterArgument(this.#builder),
+        },
+        extensions: { checkArguments: checkAfter },
+        subscribe: (_root, args, context) =>
+          followIn(context, { types: args.types ?? types, filter: undefined, after: args.after }),
+        resolve: (change) => change,
+      }),
+    );
   }
 }

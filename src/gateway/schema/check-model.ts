@@ -6,7 +6,7 @@ import type { Field } from '../model/stored-table.ts';
 import type { Repository } from '../repository.ts';
 import type { Log } from '../telemetry/log.ts';
 
-const columnsOf = ({ fields }: Repository): Field[] => Object.values(fields);
+const columnsInModel = ({ fields }: Repository): Field[] => Object.values(fields);
 
 /** A table in the database. Names of several columns are sorted and joined. */
 interface FoundTable {
@@ -75,7 +75,7 @@ const fits = (type: string, model: string): boolean =>
   type === model || lengthOf(type) >= lengthOf(model);
 
 function* compareColumns(table: Repository, columns: NonNullable<FoundTable['columns']>) {
-  for (const { column, ownColumn, columnType, isNullable } of columnsOf(table)) {
+  for (const { column, ownColumn, columnType, isNullable } of columnsInModel(table)) {
     const found = columns[ownColumn];
     if (!found) continue;
     if (!fits(found.type, columnType)) {
@@ -91,7 +91,7 @@ function* compareColumns(table: Repository, columns: NonNullable<FoundTable['col
 
 function* compareKeys(table: Repository, found: FoundTable) {
   const { name, uniques, foreignKeys } = table;
-  const single = columnsOf(table).filter(({ isUnique }) => isUnique);
+  const single = columnsInModel(table).filter(({ isUnique }) => isUnique);
   for (const key of [...single.map((field) => [field]), ...uniques]) {
     const columns = join(key.map(({ ownColumn }) => ownColumn));
     if (!found.uniques.includes(columns)) {
@@ -122,7 +122,7 @@ function* findMissing(table: Repository, found: Catalogue): Generator<string> {
     yield `there is no table ${name}`;
     return;
   }
-  for (const { ownColumn, columnType } of columnsOf(table)) {
+  for (const { ownColumn, columnType } of columnsInModel(table)) {
     if (!columns[ownColumn]) yield `${name} has no column ${ownColumn} (${columnType})`;
   }
   for (const { type, values } of enums) {

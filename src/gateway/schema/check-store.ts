@@ -26,14 +26,11 @@ interface CheckedStore {
   readonly repositories: ReadonlyMap<string, Repository>;
 }
 
-// The options that Pothos, its plugins and the gateway read. A plugin that the builder does not use adds its options to
-// the types of TypeScript too, as soon as a file imports it.
-const TYPE = 'name description interfaces fields isTypeOf resolveType extensions'.split(' ');
-const FIELD =
-  'type args nullable description deprecationReason extensions resolve subscribe errors scope onlyAdds'.split(
-    ' ',
-  );
-const INPUT = 'type required description deprecationReason defaultValue extensions'.split(' ');
+// The options that Pothos, its plugins and the gateway read. Another plugin adds its options to the types of TypeScript
+// as soon as a file imports it.
+const OPTIONS =
+  'args defaultValue deprecationReason description errors extensions fields interfaces isTypeOf name nullable onlyAdds required resolve resolveType scope subscribe type';
+const KNOWN = new Set(OPTIONS.split(' '));
 const OF_MUTATION = ['description', 'scope', 'errors'];
 
 interface Defined {
@@ -44,24 +41,25 @@ interface Defined {
 const optionsOf = ({ extensions }: Defined): Readonly<Record<string, unknown>> =>
   'pothosOptions' in extensions ? { ...Object(extensions.pothosOptions) } : {};
 
-function requireKnown(place: string, defined: Defined, known: readonly string[]): void {
-  const unknown = Object.keys(optionsOf(defined)).find((option) => !known.includes(option));
-  if (unknown === undefined) return;
-  throw new Error(`${place} has the option ${unknown}, which nothing reads.`);
+/** Yields what is defined with options, each with its name in messages. */
+function* definedIn(schema: GraphQLSchema): Generator<[place: string, defined: Defined]> {
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (isObjectType(type) || isInterfaceType(type)) yield [type.name, type];
+    if (!isInputObjectType(type)) continue;
+    for (const field of Object.values(type.getFields()))
+      yield [`${type.name}.${field.name}`, field];
+  }
+  for (const { field, place } of fieldsIn(schema)) {
+    yield [place, field];
+    for (const arg of field.args) yield [`${place}(${arg.name}:)`, arg];
+  }
 }
 
 /** @throws Error if an option would be ignored */
 function rejectUnknownOptions({ schema }: CheckedStore): void {
-  for (const type of Object.values(schema.getTypeMap())) {
-    if (isObjectType(type) || isInterfaceType(type)) requireKnown(type.name, type, TYPE);
-    if (!isInputObjectType(type)) continue;
-    for (const field of Object.values(type.getFields())) {
-      requireKnown(`${type.name}.${field.name}`, field, INPUT);
-    }
-  }
-  for (const { field, place } of fieldsIn(schema)) {
-    requireKnown(place, field, FIELD);
-    for (const arg of field.args) requireKnown(`${place}(${arg.name}:)`, arg, INPUT);
+  for (const [place, defined] of definedIn(schema)) {
+    const unknown = Object.keys(optionsOf(defined)).find((option) => !KNOWN.has(option));
+    if (unknown) throw new Error(`${place} has the option ${unknown}, which nothing reads.`);
   }
 }
 
@@ -177,7 +175,7 @@ function typesOf(schema: GraphQLSchema, { type }: TypedField['field']): Set<stri
   return new Set([...members, ...interfaces].map(({ name }) => name));
 }
 
-const sizeOf = ({ extensions }: TypedField['field']) => extensions.directives?.listSize;
+const listSizeOf = ({ extensions }: TypedField['field']) => extensions.directives?.listSize;
 
 /**
  * Requires a maximum size of every list, so that the cost and the size of every response can be estimated. Either the
@@ -189,13 +187,13 @@ function requireListSizes({ schema }: CheckedStore): void {
   const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
   const parents = outputs.map(({ field }) => ({
     types: typesOf(schema, field),
-    sized: sizeOf(field)?.sizedFields ?? [],
+    sized: listSizeOf(field)?.sizedFields ?? [],
   }));
   for (const { type, field, place } of outputs) {
     const list = getNullableType(field.type);
     if (!isListType(list)) continue;
     const isNested = isListType(getNullableType(list.ofType));
-    if (!isNested && sizeOf(field)?.sizedFields.length === 0) continue;
+    if (!isNested && listSizeOf(field)?.sizedFields.length === 0) continue;
     const around = parents.filter(({ types }) => types.has(type.name));
     if (around.length === 0 && !roots.some((root) => root?.name === type.name)) {
       throw new Error(

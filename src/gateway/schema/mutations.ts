@@ -13,7 +13,7 @@ import { requireScope } from '../auth/caller.ts';
 import { requestOf } from '../context.ts';
 import { GatewayError, Undeclared } from '../contract/gateway-error.ts';
 import { addError } from '../telemetry/request-log.ts';
-import type { Cost, FieldSql } from './field-extensions.ts';
+import type { FieldSql } from './field-extensions.ts';
 
 /** The description of every argument `idempotencyKey`. */
 export const IDEMPOTENCY_KEY =
@@ -23,46 +23,24 @@ export const IDEMPOTENCY_KEY =
   'not stored, so a mutation that failed can be repeated with the same key. The key can also ' +
   'be sent in the header `Idempotency-Key`.';
 
-// Each mutation has its own transaction. Mutations that write long strings cost more.
-const WRITE_COST = { weight: '100' };
-// A field of Query with a resolver of its own probably runs a statement. The estimate adds the statements of all others.
-const STATEMENT_COST = { weight: '100' };
+// A mutation has its own transaction; it costs more if it writes long strings. A field of Query with a resolver of its own
+// probably runs a statement. The estimate adds the statements of all others.
+const OWN_COST = { weight: '100' };
 const LOOKUPS: (FieldSql['kind'] | undefined)[] = ['row', 'list'];
 
 /** Returns a field with a cost, unless it has one. */
-function withCost<Types extends SchemaTypes>(
-  field: PothosOutputFieldConfig<Types>,
-  cost: Cost,
-): PothosOutputFieldConfig<Types> {
-  const directives = field.extensions?.directives;
-  return {
-    ...field,
-    extensions: {
-      ...field.extensions,
-      directives: { ...directives, cost: directives?.cost ?? cost },
-    },
-  };
-}
+const withCost = <Types extends SchemaTypes>({
+  extensions,
+  ...field
+}: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> => ({
+  ...field,
+  extensions: {
+    ...extensions,
+    directives: { ...extensions?.directives, cost: extensions?.directives?.cost ?? OWN_COST },
+  },
+});
 
 type Resolve<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['Context'], object>;
-
-/** Returns a resolver that adds the code of its error to the request log, before the error becomes data. */
-const logErrors =
-  <Types extends SchemaTypes>(
-    resolve: Resolve<Types>,
-    { name, pothosOptions: { errors } }: PothosOutputFieldConfig<Types>,
-  ): Resolve<Types> =>
-  async (source, args, context, info) => {
-    try {
-      return await resolve(source, args, context, info);
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-      addError(requestOf(context).requestLog, error);
-      // Only the errors of a store have a `spec`.
-      const isDeclared = errors?.types?.some((type) => error instanceof type);
-      throw 'spec' in error.constructor && !isDeclared ? new Undeclared(error, name) : error;
-    }
-  };
 
 /**
  * Adds a description of the scope to each mutation, checks the caller's scope, and sets the costs of mutations and of
@@ -73,7 +51,7 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     field: PothosOutputFieldConfig<Types>,
   ): PothosOutputFieldConfig<Types> {
     if (field.kind === 'Query' && !LOOKUPS.includes(field.extensions?.sql?.kind)) {
-      return withCost(field, STATEMENT_COST);
+      return withCost(field);
     }
     if (field.kind !== 'Mutation') return field;
     const unknown = field.pothosOptions.errors?.types?.find(
@@ -86,14 +64,11 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     }
     const { scope, onlyAdds } = field.pothosOptions;
     const need = `Requires the scope \`${scope}\` if the gateway requires tokens.`;
-    return withCost(
-      {
-        ...field,
-        description: `${field.description} ${need}`,
-        extensions: { ...field.extensions, scope, onlyAdds },
-      },
-      WRITE_COST,
-    );
+    return withCost({
+      ...field,
+      description: `${field.description} ${need}`,
+      extensions: { ...field.extensions, scope, onlyAdds },
+    });
   }
 
   /** Puts the success type first in each result union, and describes when each member is returned. */
@@ -114,18 +89,31 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     };
   }
 
-  /** Checks the scope, and gives the resolver the caller. */
+  /**
+   * Checks the scope, gives the resolver the caller, and adds the code of its error to the request log, before the error
+   * becomes data.
+   */
   override wrapResolve(
     resolve: Resolve<Types>,
     field: PothosOutputFieldConfig<Types>,
   ): Resolve<Types> {
     if (field.kind !== 'Mutation') return resolve;
-    const { scope } = field.pothosOptions;
-    return logErrors((source, args, context, info) => {
-      const { caller } = requestOf(context);
-      requireScope(caller, scope);
-      return resolve(source, args, { ...context, caller }, info);
-    }, field);
+    const { scope, errors } = field.pothosOptions;
+    return async (source, args, context, info) => {
+      const { caller, requestLog } = requestOf(context);
+      try {
+        requireScope(caller, scope);
+        return await resolve(source, args, { ...context, caller }, info);
+      } catch (error) {
+        if (!(error instanceof GatewayError)) throw error;
+        addError(requestLog, error);
+        // Only the errors of a store have a `spec`.
+        const isDeclared = errors?.types?.some((type) => error instanceof type);
+        throw 'spec' in error.constructor && !isDeclared
+          ? new Undeclared(error, field.name)
+          : error;
+      }
+    };
   }
 }
 

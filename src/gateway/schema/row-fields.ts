@@ -15,7 +15,7 @@ import { IDEMPOTENCY_KEY } from './mutations.ts';
 import { NODE_ID, toNodeId } from './nodes.ts';
 import { rowByArgument } from './rows.ts';
 
-const errorsOf = ({ constraints }: Repository): ErrorType[] =>
+const constraintErrors = ({ constraints }: Repository): ErrorType[] =>
   constraints.map(({ error }) => error);
 
 /** The schema's names for the result of a mutation with lines. */
@@ -24,10 +24,6 @@ interface LineNames {
   readonly result: string;
   readonly field: string;
   readonly description: string;
-}
-
-interface Written<Row> {
-  readonly rows: readonly Row[];
 }
 
 /** The options of the fields that read and write a table's rows. */
@@ -116,7 +112,7 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
       description: `Creates ${words.aSingular}.`,
       onlyAdds: true,
       extensions: costOf(repository),
-      errors: { types: errorsOf(repository) },
+      errors: { types: constraintErrors(repository) },
       args: {
         ...this.#inputArgument(this.newInput(), `The new ${words.singular}.`),
         ...this.#keyArgument(),
@@ -133,7 +129,7 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
       type: this.#type,
       description: `Changes ${repository.words.aSingular}.`,
       extensions: costOf(repository),
-      errors: { types: [repository.notFound, ...errorsOf(repository)] },
+      errors: { types: [repository.notFound, ...constraintErrors(repository)] },
       args: {
         id: this.#idArgument(),
         ...this.#inputArgument(this.#inputs.updateOf(repository), 'The changes.'),
@@ -172,23 +168,21 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
     const repository = this.#repository;
     requireInputs(repository);
     return {
-      ...this.#lines('Creates', 'Created', this.newInput(), errorsOf(repository)),
+      ...this.#lines('Creates', 'Created', this.newInput(), constraintErrors(repository)),
       onlyAdds: true,
-      resolve: async (_root: object, args: object, { source, caller }: MutationContext) => ({
-        rows: await repository.createMany(source.db, args, caller.subject),
-      }),
+      resolve: (_root: object, args: object, { source, caller }: MutationContext): Promise<Row[]> =>
+        repository.createMany(source.db, args, caller.subject),
     };
   }
 
   /** A mutation that changes several rows. */
   updateMany() {
     const repository = this.#repository;
-    const errors = [repository.notFound, ...errorsOf(repository)];
+    const errors = [repository.notFound, ...constraintErrors(repository)];
     return {
       ...this.#lines('Changes', 'Updated', this.#inputs.updateOf(repository, true), errors),
-      resolve: async (_root: object, args: object, { source, caller }: MutationContext) => ({
-        rows: await repository.updateMany(source.db, args, caller.subject),
-      }),
+      resolve: (_root: object, args: object, { source, caller }: MutationContext): Promise<Row[]> =>
+        repository.updateMany(source.db, args, caller.subject),
     };
   }
 
@@ -218,21 +212,21 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
   }
 
   /**
-   * Everything but the resolver of a mutation that writes several rows, all or nothing, and returns the rows in the
-   * order of its lines. Its errors get the field `line`.
+   * Everything but the resolver of a mutation that writes several rows, all or nothing; the resolver returns the rows in
+   * the order of the lines. Its errors get the field `line`.
    */
   lines(input: InputRef, errors: readonly ErrorType[], { result, field, description }: LineNames) {
     const type = this.#type;
     const repository = this.#repository;
     return {
-      type: this.#builder.objectRef<Written<Row>>(result).implement({
+      type: this.#builder.objectRef<readonly Row[]>(result).implement({
         description,
         fields: (t) => ({
           [field]: t.field({
             type: [type],
             description: 'The results, in the order of `input`.',
             extensions: { ofOtherRow: false },
-            resolve: ({ rows }) => [...rows],
+            resolve: (rows) => [...rows],
           }),
         }),
       }),

@@ -169,9 +169,8 @@ builder.mutationFields((t) => ({
       'Sets the stock of several pets: all or nothing. The `line` of an error is the zero-based index ' +
       'of the entry in `input` that caused it.',
     scope: 'inventory:write',
-    resolve: async (_root, args, { source, caller }) => ({
-      rows: await updateInventories(source.db, args, caller.subject),
-    }),
+    resolve: (_root, args, { source, caller }) =>
+      updateInventories(source.db, args, caller.subject),
   }),
   adjustInventories: t.field({
     ...fields.lines(InventoryAdjustment, ADJUSTMENT_ERRORS, {
@@ -183,8 +182,7 @@ builder.mutationFields((t) => ({
       'Adds units to the stock of several pets, or removes units: all or nothing. The `line` of an ' +
       'error is the zero-based index of the entry in `input` that caused it.',
     scope: 'inventory:write',
-    resolve: async (_root, args, { source, caller }) => ({
-      rows: await adjustInventories(source.db, args, caller.subject),
-    }),
+    resolve: (_root, args, { source, caller }) =>
+      adjustInventories(source.db, args, caller.subject),
   }),
 }));

@@ -87,9 +87,7 @@ builder.mutationFields((t) => ({
       'is the zero-based index of the first entry that cannot be fulfilled.',
     scope: 'orders:write',
     onlyAdds: true,
-    resolve: async (_root, args, { source, caller }) => ({
-      rows: await placeOrders(source.db, args, caller.subject),
-    }),
+    resolve: (_root, args, { source, caller }) => placeOrders(source.db, args, caller.subject),
   }),
   rescheduleOrder: t.field({
     type: Order,

@@ -2,7 +2,7 @@ import { collectFields } from '@graphql-tools/utils';
 import { type DocumentNode, type FieldNode, getArgumentValues, Kind, visit } from 'graphql';
 
 import { GatewayError, InvalidInput } from '../../contract/gateway-error.ts';
-import { Label, parse } from '../../contract/parse.ts';
+import { parse, Text255 } from '../../contract/parse.ts';
 import type { Call, OperationRequest } from '../request.ts';
 
 const ARGUMENT = 'idempotencyKey';
@@ -28,12 +28,12 @@ function keyInHeader({ req, res }: OperationRequest): string | undefined {
     const message = 'must be one string in quotes, or ASCII characters without quotes and commas.';
     throw new InvalidInput([{ path: [HEADER], message }]);
   }
-  return parse(Label, quoted?.replaceAll(/\\(.)/g, '$1') ?? line, HEADER);
+  return parse(Text255, quoted?.replaceAll(/\\(.)/g, '$1') ?? line, HEADER);
 }
 
 function keyInExtensions({ params }: OperationRequest): string | undefined {
   const key: unknown = params.extensions?.[ARGUMENT];
-  return key == null ? undefined : parse(Label, key, 'extensions', ARGUMENT);
+  return key == null ? undefined : parse(Text255, key, 'extensions', ARGUMENT);
 }
 
 /** Returns the only mutation of an operation; undefined if there is none. @throws GatewayError if there are several */

@@ -26,7 +26,7 @@ import { z } from 'zod';
 
 import { ConfigError } from '../../config/config.ts';
 import { toError } from '../../contract/gateway-error.ts';
-import { MAX_LABEL_LENGTH, MAX_LINES, MAX_LIST_SIZE } from '../../contract/parse.ts';
+import { MAX_KEY_LENGTH, MAX_LINES, MAX_LIST_SIZE } from '../../contract/parse.ts';
 import { upperFirst } from '../../model/words.ts';
 import { type Bounds, parseWithin, validateWithin } from '../../operation/accept/validation.ts';
 import { type Operation, ParsedDocument } from '../../operation/operation.ts';
@@ -37,7 +37,7 @@ const KEY_USE = {
   description:
     'Choose a new UUID for each write that is wanted. If the call fails or its result is lost, call again with the same ' +
     'key and the same other arguments: the write is not done twice.',
-  extensions: { rule: z.string().min(1).max(MAX_LABEL_LENGTH) },
+  extensions: { rule: z.string().min(1).max(MAX_KEY_LENGTH) },
 };
 const SIZE_USE = {
   description: 'The maximum number of items to return.',
