@@ -116,10 +116,10 @@ function defineQuery(
         extensions: {
           // Operations that select changes are not compiled to one statement, so all of their fields take longer.
           directives: { ...page.extensions.directives, cost: { weight: '150' } },
-          checkArguments: (args: PageArguments) => {
+          read: (args: PageArguments) => {
             if (args.after != null) parseCursor(args.after, 'after');
             if (args.before != null) parseCursor(args.before, 'before');
-            page.extensions.checkArguments(args);
+            return page.extensions.read(args);
           },
         },
         resolve: async (root, args, context) => {
@@ -149,8 +149,9 @@ function followIn(
 }
 
 /** @throws InvalidCursor */
-const checkAfter = ({ after }: Pick<PageArguments, 'after'>): void => {
+const readAfter = ({ after }: Pick<PageArguments, 'after'>) => {
   if (after != null) parseCursor(after, 'after');
+  return after;
 };
 
 const afterArgument = (builder: Builder) =>
@@ -182,7 +183,7 @@ const defineChanged = (
         }),
         ...afterArgument(builder),
       },
-      extensions: { checkArguments: checkAfter },
+      extensions: { read: readAfter },
       subscribe: (_root, { types, after }, context) =>
         followIn(context, { types: types ?? known, filter: undefined, after }),
       resolve: (change) => change,
@@ -236,6 +237,10 @@ export function defineChanges(builder: Builder, { filterOf }: ReturnType<typeof 
       const about = `Conditions for changes to ${words.one}. The ${words.short} must meet all of them before the change, or all of them after it.`;
       const RowFilter = filterOf(`${type}ChangeFilter`, about, 'changes', rows);
       const RowChange = defineRowChange(builder, Change, object, rows);
+      const read = (args: ListArguments) => ({
+        after: readAfter(args),
+        filter: args.filter == null ? undefined : rows.toRecorded(args.filter),
+      });
       builder.subscriptionField(`${lowerFirst(words.prefix)}Changed`, (t) =>
         t.field({
           type: RowChange,
@@ -249,16 +254,8 @@ export function defineChanges(builder: Builder, { filterOf }: ReturnType<typeof 
             }),
             ...afterArgument(builder),
           },
-          extensions: {
-            checkArguments: (args: ListArguments) => {
-              checkAfter(args);
-              if (args.filter != null) rows.toRecorded(args.filter);
-            },
-          },
-          subscribe: (_root, { filter, after }, context) => {
-            const rowFilter = filter == null ? undefined : rows.toRecorded(filter);
-            return followIn(context, { types: [type], filter: rowFilter, after });
-          },
+          extensions: { read },
+          subscribe: (_root, args, context) => followIn(context, { types: [type], ...read(args) }),
           resolve: (change) => change,
         }),
       );

@@ -167,7 +167,7 @@ function findArgumentErrors(
     const field = node.kind === Kind.FIELD ? fields.get(node) : undefined;
     if (field && node.kind === Kind.FIELD) {
       const args = getArgumentValues(field, node, variables);
-      field.extensions.checkArguments?.(args);
+      field.extensions.read?.(args);
     }
     return selectionsIn(node);
   };

@@ -2,12 +2,12 @@ import type { Sql } from 'sql-template-tag';
 
 import type { Window } from '../../list/window.ts';
 import type { VariableValues } from '../accept/field-cost.ts';
-import type { Aggregate, List, Row, Tree } from './tree.ts';
+import type { List, RowNode, Tree } from './tree.ts';
 
 /** The arguments of one request, as SQL. */
 export interface Arguments {
   /** The id of each row, and the SELECT of each aggregate. */
-  readonly pieceOf: ReadonlyMap<Row | Aggregate, Sql>;
+  readonly pieceOf: ReadonlyMap<RowNode, Sql>;
   readonly windowOf: ReadonlyMap<List, Window>;
   /** The ids, the aggregates, and the conditions of lists. Each is in the text, at least once. */
   readonly pieces: ReadonlySet<Sql>;

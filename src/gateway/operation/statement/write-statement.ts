@@ -43,7 +43,8 @@ function fromRequests(types: readonly string[]): string {
 export function writeStatement(tree: Tree, args: Arguments): StatementText {
   const windows = [...args.windowOf.values()];
   const isHeavy =
-    tree.rows.some(({ kind }) => kind === 'aggregate') ||
+    // An aggregate.
+    tree.rows.some(({ table }) => table === undefined) ||
     tree.lists.some(({ counts }) => counts) ||
     windows.some((window) => window.load === 'heavy');
   const load = isHeavy ? 'heavy' : 'light';

@@ -6,13 +6,12 @@ import type { ListValue } from '../../schema/field-extensions.ts';
 import { concatenate, orElse, UNSENDABLE, writeValue } from './json-sql.ts';
 import type { Arguments } from './read-arguments.ts';
 import type {
-  Aggregate,
   Items,
-  JsonObject,
   List,
   Node,
-  Related,
-  Row,
+  ObjectNode,
+  RelatedNode,
+  RowNode,
   Stored,
   Tree,
 } from './tree.ts';
@@ -41,7 +40,7 @@ function given<Key, Value>(values: ReadonlyMap<Key, Value>, key: Key): Value {
   return value;
 }
 
-function writeObject({ members }: JsonObject, scope: Scope): readonly Part[] {
+function writeObject({ members }: ObjectNode, scope: Scope): readonly Part[] {
   const parts: Part[] = [];
   for (const [key, member] of members) {
     parts.push(`${parts.length === 0 ? '{' : ','}"${key}":`, ...write(member, scope));
@@ -55,7 +54,6 @@ function write(node: Node, scope: Scope): readonly Part[] {
   if (node.kind === 'object') return writeObject(node, scope);
   if (node.kind === 'value') return writeValue(node);
   if (node.kind === 'row') return writeRow(node, scope);
-  if (node.kind === 'aggregate') return writeAggregate(node, scope);
   if (node.kind === 'related') return writeRelated(node, scope);
   if (node.kind === 'list') return writeList(node, scope);
   return writePart(node, scope);
@@ -77,20 +75,24 @@ const ofExisting = (json: string): string => orElse(json, UNSENDABLE);
 const fromRow = ({ table: { name, id }, alias }: Stored, joins: string): string =>
   `from ${name} ${alias}${joins} where ${alias}.${id.column}`;
 
-function writeRow(node: Row, scope: Scope): readonly Part[] {
+function writeRow(node: RowNode, scope: Scope): readonly Part[] {
   const { json, joins } = writeInside(node.json, scope);
-  const id = given(scope.textOf, given(scope.args.pieceOf, node));
-  return [{ sql: orElse(`(select ${ofExisting(json)} ${fromRow(node, joins)} = ${id})`, 'null') }];
-}
-
-function writeAggregate(node: Aggregate, scope: Scope): readonly Part[] {
-  const { json, joins } = writeInside(node.json, scope);
-  const select = given(scope.textOf, given(scope.args.pieceOf, node));
-  return [{ sql: orElse(`(select ${json} from (${select}) ${node.alias}${joins})`, UNSENDABLE) }];
+  const { table, alias } = node;
+  const piece = given(scope.textOf, given(scope.args.pieceOf, node));
+  return table
+    ? [
+        {
+          sql: orElse(
+            `(select ${ofExisting(json)} ${fromRow({ table, alias }, joins)} = ${piece})`,
+            'null',
+          ),
+        },
+      ]
+    : [{ sql: orElse(`(select ${json} from (${piece}) ${alias}${joins})`, UNSENDABLE) }];
 }
 
 /** Joins a related row. A lateral join takes half the time of a subquery. */
-function writeRelated(node: Related, scope: Scope): readonly Part[] {
+function writeRelated(node: RelatedNode, scope: Scope): readonly Part[] {
   const { json, joins } = writeInside(node.json, scope);
   const select = `select ${ofExisting(json)} as json ${fromRow(node, joins)} = ${node.id}`;
   scope.joins.push(` left join lateral (${select}) j${node.alias} on true`);
