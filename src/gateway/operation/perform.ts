@@ -10,7 +10,7 @@ import { createYoga, isAsyncIterable } from 'graphql-yoga';
 import { requireScope } from '../auth/caller.ts';
 import type { Config, Limits } from '../config/config.ts';
 import type { Context } from '../context.ts';
-import { GatewayError, MethodNotAllowed, toError } from '../contract/gateway-error.ts';
+import { GatewayError, MethodNotAllowed } from '../contract/gateway-error.ts';
 import type { Recipient } from '../database/recipient.ts';
 import type { StorePlugin } from '../store.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -178,6 +178,8 @@ function accept(
 
 const isAccepted = (accepted: Call | ExecutionResult): accepted is Call => 'estimate' in accepted;
 
+const toFailure = (error: unknown): Results => ({ errors: [toExecutionError(error)] });
+
 /** Counts an operation's root fields and deprecated elements in the metrics. */
 function countUsage({ operation, req, caller, estimate }: Call, metrics: Metrics): void {
   const { counted, deprecated } = operation.usage;
@@ -201,6 +203,7 @@ export function createExecutor(
   plugins: readonly StorePlugin[] = [],
 ): Executor {
   const { schema, context, config, metrics } = options;
+  const { limits } = config;
   const manifest = config.manifest ? readManifest(config.manifest, schema, config) : undefined;
   for (const name of operationNamesOf(manifest)) metrics.trustName(name);
   const documents = new Documents(config, schema, manifest);
@@ -214,41 +217,43 @@ export function createExecutor(
     parserAndValidationCache: false,
   });
 
+  /** Accepts a request with a new document, which is not parsed and validated again for later requests. */
+  const acceptNew = (
+    arrived: Arrived,
+    text: string,
+    { parse, validate }: Pick<ReturnType<typeof getEnveloped>, 'parse' | 'validate'>,
+  ): Call | ExecutionResult => {
+    const document = new ParsedDocument(schema, parse(text));
+    const call = accept(arrived, document, limits, validate);
+    // With variables that don't fit, the operation won't be executed.
+    if (isAccepted(call) && call.coerced) documents.add(text, document, arrived.caller);
+    return call;
+  };
+
   /** Performs an operation: finds its document, accepts the request, and executes the call. */
   const perform = async (request: OperationRequest): Promise<Results> => {
     const { params, caller, text = documents.textOf(params, caller) } = request;
     const arrived = toContext(request, context);
-    const { parse, validate, contextFactory, execute, subscribe } = getEnveloped(arrived);
-
-    const acceptNew = (): Call | ExecutionResult => {
-      const document = new ParsedDocument(schema, parse(text));
-      const call = accept(arrived, document, config.limits, validate);
-      // With variables that don't fit, the operation won't be executed.
-      if (isAccepted(call) && call.coerced) documents.add(text, document, caller);
-      return call;
-    };
-    const acceptKnown = (document: ParsedDocument) => accept(arrived, document, config.limits);
+    const yoga = getEnveloped(arrived);
     const known = documents.find(text, caller);
-    // New documents take turns.
     const call = known
-      ? acceptKnown(known)
+      ? accept(arrived, known, limits)
       : await documents.inTurn(text, arrived, (added) =>
-          added ? acceptKnown(added) : acceptNew(),
+          added ? accept(arrived, added, limits) : acceptNew(arrived, text, yoga),
         );
     if (!isAccepted(call)) return call;
 
     countUsage(call, metrics);
     const { node, document } = call.operation;
     const isSubscription = node.operation === OperationTypeNode.SUBSCRIPTION;
-    return (isSubscription ? subscribe : execute)({
+    return (isSubscription ? yoga.subscribe : yoga.execute)({
       schema,
       document,
       operationName: params.operationName,
       variableValues: call.variables,
-      contextValue: await contextFactory(),
+      contextValue: await yoga.contextFactory(),
     });
   };
 
-  return (request) =>
-    perform(request).catch((error: unknown) => ({ errors: [toExecutionError(toError(error))] }));
+  return (request) => perform(request).catch(toFailure);
 }

@@ -5,7 +5,7 @@ import type { VariableValues } from '../accept/field-cost.ts';
 import type { List, RowNode, Tree } from './tree.ts';
 
 /** The arguments of one request, as SQL. */
-export interface Arguments {
+export interface StatementArguments {
   /** The id of each row, and the SELECT of each aggregate. */
   readonly pieceOf: ReadonlyMap<RowNode, Sql>;
   readonly windowOf: ReadonlyMap<List, Window>;
@@ -32,7 +32,10 @@ function typeOf(value: unknown): string | undefined {
  * Reads the arguments in a tree.
  * @throws the error of an argument that is rejected
  */
-export function readArguments({ rows, lists }: Tree, variables: VariableValues): Arguments {
+export function readArguments(
+  { rows, lists }: Tree,
+  variables: VariableValues,
+): StatementArguments {
   const pieceOf = new Map(rows.map((row) => [row, row.toSql(variables)]));
   const windowOf = new Map<List, Window>();
   const pieces = new Set(pieceOf.values());

@@ -2,7 +2,7 @@ import type { Sql } from 'sql-template-tag';
 
 import type { Load, Planning } from '../../database/session.ts';
 import { concatenate } from './json-sql.ts';
-import type { Arguments } from './read-arguments.ts';
+import type { StatementArguments } from './read-arguments.ts';
 import type { Tree } from './tree.ts';
 import { writeTree } from './write-tree.ts';
 
@@ -40,7 +40,7 @@ function fromRequests(types: readonly string[]): string {
   return `from unnest(${arrays}) with ordinality as "#request" (${names}, number)`;
 }
 
-export function writeStatement(tree: Tree, args: Arguments): StatementText {
+export function writeStatement(tree: Tree, args: StatementArguments): StatementText {
   const windows = [...args.windowOf.values()];
   const isHeavy =
     // An aggregate.

@@ -4,17 +4,8 @@ import type { Part } from '../../kinds/kind.ts';
 import type { Window } from '../../list/window.ts';
 import type { ListValue } from '../../schema/field-extensions.ts';
 import { concatenate, orElse, UNSENDABLE, writeValue } from './json-sql.ts';
-import type { Arguments } from './read-arguments.ts';
-import type {
-  Items,
-  List,
-  Node,
-  ObjectNode,
-  RelatedNode,
-  RowNode,
-  Stored,
-  Tree,
-} from './tree.ts';
+import type { StatementArguments } from './read-arguments.ts';
+import type { Items, List, Node, ObjectNode, RelatedNode, RowNode, Stored, Tree } from './tree.ts';
 
 /** A page whose parts are written. */
 interface Page {
@@ -26,7 +17,7 @@ interface Page {
 
 /** The arguments, and the row and page that contain a node. */
 interface Scope {
-  readonly args: Arguments;
+  readonly args: StatementArguments;
   /** The text of each piece of the arguments, with the names of its parameters. */
   readonly textOf: ReadonlyMap<Sql, string>;
   /** The joins of the row's related rows, each added when the related row is written. */
@@ -165,6 +156,6 @@ function writeList(list: List, scope: Scope): readonly Part[] {
 /** Writes a tree as JSON. `textOf` contains the text of each piece of the arguments. */
 export const writeTree = (
   { root }: Tree,
-  args: Arguments,
+  args: StatementArguments,
   textOf: ReadonlyMap<Sql, string>,
 ): readonly Part[] => write(root, { args, textOf, joins: [] });
