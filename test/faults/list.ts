@@ -248,7 +248,7 @@ const ACCESS: Fault[] = [
   {
     name: "a caller that may only place orders can read other data through an order's result",
     file: 'src/gateway/operation/perform.ts',
-    text: 'if (operation.usage.reads)',
+    text: 'if (operation.usage.needsReadScope)',
     replacement: "if (operation.node.operation === 'query')",
     test: ['test/gateway/scopes.test.ts', 'requires the read scope to select'],
   },

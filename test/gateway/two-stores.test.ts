@@ -41,7 +41,7 @@ function operationIn(text: string): Operation {
 
 /** Whether a mutation that selects these fields of a book needs the scope `read`. */
 const readsAfter = (fields: string): boolean =>
-  operationIn(`mutation { sellBook(id: "1") { ... on Book { ${fields} } } }`).usage.reads;
+  operationIn(`mutation { sellBook(id: "1") { ... on Book { ${fields} } } }`).usage.needsReadScope;
 
 describe('a string field of a second store', () => {
   it('has the cost and the maximum size that its column implies', () => {

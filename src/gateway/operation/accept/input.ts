@@ -73,7 +73,7 @@ function findLargeValue(value: unknown, depth: number, limits: Limits): Issue | 
  * is limited only by the size of the body.
  * @throws GraphQLError if a variable is too large
  */
-export function takeDeclared(
+export function pickDeclared(
   node: OperationDefinitionNode,
   variables: VariableValues,
   limits: Limits,

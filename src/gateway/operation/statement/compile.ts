@@ -58,17 +58,8 @@ import { writeTree } from './write-tree.ts';
  * sorting become text. Up to eight requests of a tick that differ only in parameters share a statement: `$1` contains all
  * of their ids, and `"#request".v1` is the id of one request. No column or table of a store has a name with `#`.
  *
- * graphql-js executes a query:
- *
- *   the first two times, and a hundred times after a failure   compile-queries.ts
- *   if its data could be too large, or contains E'\x01'        compile-queries.ts
- *   if an argument is invalid                                  compile-queries.ts
- *   with a field that has no SQL, or that a plugin wraps       readTree
- *   with too many fields                                       readTree
- *   with arguments in a fragment on an absent type             readTree
- *   with too many relations                                    CompiledQuery
- *   without lists, on PGlite or behind PgBouncer               CompiledQuery
- *   with too long a statement                                  CompiledQuery
+ * graphql-js executes everything else: what readTree can't read, what `prepare` finds too slow as one statement, a query
+ * with an invalid argument, and one whose data contains E'\x01' or could be too large.
  */
 
 /** A statement with the values of one request. */

@@ -172,7 +172,7 @@ function scopesOf(schema: GraphQLSchema, operation: Operation): string[] {
   const writes = operation.node.operation === OperationTypeNode.MUTATION;
   const mutation = writes && schema.getMutationType()?.getFields()[requireKey(operation.node)];
   const { scope = [] } = (mutation && mutation.extensions) || {};
-  return [scope, operation.usage.reads ? 'read' : []].flat();
+  return [scope, operation.usage.needsReadScope ? 'read' : []].flat();
 }
 
 /** Returns what programs may ask their user about: a write that doesn't only add is called destructive. */
