@@ -15,7 +15,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { createAuthenticate } from '../../src/gateway/auth/caller.ts';
 import { readConfig } from '../../src/gateway/config/config.ts';
-import { coerceVariables, takeDeclared } from '../../src/gateway/operation/accept/input.ts';
+import { coerceVariables, pickDeclared } from '../../src/gateway/operation/accept/input.ts';
 import { withValuePath } from '../../src/gateway/operation/accept/value-errors.ts';
 import { toClientResult } from '../../src/gateway/operation/client-errors.ts';
 import { ParsedDocument } from '../../src/gateway/operation/operation.ts';
@@ -84,7 +84,7 @@ const useCall: Plugin<Call> = {
   onExecute({ args: { schema: of, document, operationName, variableValues }, extendContext }) {
     const operation = new ParsedDocument(of, document).find(operationName);
     if (!operation) throw new Error('The document has no such operation.');
-    const variables = takeDeclared(operation.node, variableValues ?? {}, LIMITS);
+    const variables = pickDeclared(operation.node, variableValues ?? {}, LIMITS);
     const coerced = coerceVariables(operation, variables);
     extendContext({ operation, variables, coerced, estimate: operation.estimate(variables) });
   },

@@ -1,51 +1,28 @@
 import { type ASTNode, type ExecutionResult, GraphQLError } from 'graphql';
 
 import { isErrorCode } from '../contract/error-codes.ts';
-import {
-  GatewayError,
-  InputError,
-  InvalidId,
-  InvalidInput,
-  type Issue,
-  shorten,
-} from '../contract/gateway-error.ts';
+import { GatewayError, InputError, toError } from '../contract/gateway-error.ts';
 import { toGatewayError } from '../database/database-errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import { addError, logCause, type RequestLog } from '../telemetry/request-log.ts';
 
 /**
- * Whether an error is about the request and can be sent to the caller. Errors with a path are not about the request:
- * arguments are checked before execution, so an error with a path comes from a resolver or is about a stored value.
- */
-const isAboutRequest = ({ path, originalError }: GraphQLError): boolean =>
-  !path && (!originalError || originalError instanceof GraphQLError);
-
-/** Returns the error for the caller: the error of the request or of the resolver, or a generic error. */
-function toOwnError(error: GraphQLError): GatewayError {
-  if (!isAboutRequest(error)) return toGatewayError(error.originalError ?? error);
-  const { code } = error.extensions;
-  return new GatewayError(isErrorCode(code) ? code : 'BAD_REQUEST', error.message);
-}
-
-/**
- * Wraps an error in a GraphQLError, which toClientResult converts for the client. A GraphQLError is returned as it is,
+ * Wraps what was thrown in a GraphQLError, which toClientResult converts for the client. A GraphQLError is returned as it is,
  * because it may have its own position in the document.
  */
-export const toExecutionError = (error: Error, node?: ASTNode): GraphQLError =>
-  error instanceof GraphQLError
-    ? error
-    : new GraphQLError(error.message, { originalError: error, nodes: node ?? null });
+export function toExecutionError(thrown: unknown, node?: ASTNode): GraphQLError {
+  if (thrown instanceof GraphQLError) return thrown;
+  const error = toError(thrown);
+  return new GraphQLError(error.message, { originalError: error, nodes: node ?? null });
+}
 
-/** Creates the error for a value that graphql-js rejects; the issue has its path, if that is known. */
-export function toInputError(
-  { message, nodes, extensions: { code } }: GraphQLError,
-  node: ASTNode,
-  issue: Issue | undefined,
-): GraphQLError {
-  if (!issue)
-    return toExecutionError(new GatewayError('INVALID_INPUT', message), nodes?.[0] ?? node);
-  const Invalid = code === 'INVALID_ID' ? InvalidId : InvalidInput;
-  return toExecutionError(new Invalid([{ ...issue, message: shorten(issue.message) }]), node);
+/** Returns the error of the request or of the resolver, or a generic error. */
+function causeOf(error: GraphQLError): GatewayError {
+  const { path, originalError, message, extensions } = error;
+  // Arguments are checked before execution, so an error with a path comes from a resolver or is about a stored value.
+  const isAboutRequest = !path && (!originalError || originalError instanceof GraphQLError);
+  if (!isAboutRequest) return toGatewayError(originalError ?? error);
+  return new GatewayError(isErrorCode(extensions.code) ? extensions.code : 'BAD_REQUEST', message);
 }
 
 // If one statement fails, ten thousand fields can fail with it. A path repeats aliases of the document, so that the paths of
@@ -92,7 +69,7 @@ export function toClientResult(
     const thrown = error.originalError ?? error;
     const known = causes.get(thrown);
     if (known) return toClientError(error, known);
-    const cause = toOwnError(error);
+    const cause = causeOf(error);
     causes.set(thrown, cause);
     addError(requestLog, cause);
     logCause(log, requestLog, cause, { path: error.path });

@@ -17,7 +17,7 @@ const MAX_SHORT_LENGTH = 1000;
 
 // A parsed document, including its locations and tokens, takes 250 to 490 bytes per token.
 const BYTES_PER_TOKEN = 500;
-// The estimates and statements that an operation keeps (operation.ts, statement/compile.ts) take up to this many bytes.
+// What an operation keeps for later executions (operation.ts, statement/compile.ts), which takes more if it is large.
 const OPERATION_BYTES = 25_000;
 const MAX_CACHED = 1000;
 const MAX_CACHED_BYTES = 50_000_000;

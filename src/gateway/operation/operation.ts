@@ -34,6 +34,8 @@ export class Operation {
   /** What the operation is compiled to; set by compile-queries.ts once it is executed repeatedly. */
   compiled: CompiledQuery | undefined;
   #usage: Usage | undefined;
+  /** The estimate, if it depends on no variables. */
+  #constant: Estimate | undefined;
   /** The variables that the estimate depends on; undefined before the first estimate. */
   #names: readonly string[] | undefined;
   readonly #estimates = new LRUCache<string, Estimate>({
@@ -62,12 +64,14 @@ export class Operation {
 
   /** Estimates the worst case of executing the operation with the variables of a request. The document must be valid. */
   estimate(requestVariables: VariableValues): Estimate {
+    if (this.#constant) return this.#constant;
     const variables = withDefaults(this.node, requestVariables);
     const known = this.#names && this.#estimates.get(estimateKeyOf(this.#names, variables));
     if (known) return known;
     const made = estimate(this.schema, this.node, this.fragments, variables);
     this.#names ??= [...made.used];
-    this.#estimates.set(estimateKeyOf(this.#names, variables), made.estimate);
+    if (this.#names.length === 0) this.#constant = made.estimate;
+    else this.#estimates.set(estimateKeyOf(this.#names, variables), made.estimate);
     return made.estimate;
   }
 }

@@ -10,12 +10,12 @@ import { createYoga, isAsyncIterable } from 'graphql-yoga';
 import { requireScope } from '../auth/caller.ts';
 import type { Config, Limits } from '../config/config.ts';
 import type { Context } from '../context.ts';
-import { GatewayError, MethodNotAllowed, toError } from '../contract/gateway-error.ts';
+import { GatewayError, MethodNotAllowed } from '../contract/gateway-error.ts';
 import type { Recipient } from '../database/recipient.ts';
 import type { StorePlugin } from '../store.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { coerceVariables, takeDeclared } from './accept/input.ts';
+import { coerceVariables, pickDeclared } from './accept/input.ts';
 import { readDocuments } from './accept/validation.ts';
 import { toExecutionError } from './client-errors.ts';
 import { Documents } from './documents.ts';
@@ -51,12 +51,23 @@ export interface EndpointOptions {
 
 type PerformOptions = Omit<EndpointOptions, 'executor'>;
 
+/** The steps of an execution, as plugins of Yoga, in the order in which a call passes them; its result passes them back. */
+const stepsOf = ({ context, config, streams }: PerformOptions) => [
+  // For a subscription in place of the steps after it, which each of its results passes instead.
+  subscribeToChanges(streams, config),
+  limitResult(config.limits),
+  traceOperations(),
+  ...(context.olderSource ? [chooseSource(context)] : []),
+  limitTime(config.responseTimeoutMs),
+  queueLarge(),
+  // Passes queries with invalid arguments on to the last step.
+  compileQueries(context.source),
+  executeByGraphqlJs(config),
+];
+
 /**
- * The steps of an execution, as plugins of Yoga, for operations over HTTP, Server-Sent Events and WebSocket alike. Each one
- * wraps the execution by those before it: a call passes them from the last to the first, its result from the first to the
- * last.
- *
- * The plugins of the store come last. What they can rely on:
+ * The plugins of Yoga, for operations over HTTP, Server-Sent Events and WebSocket alike. Each one wraps those before it, so
+ * the plugins of the store, which come last, are the first that a call passes. What they can rely on:
  *
  *   - Their context is the request (request.ts). Resolvers have another context, which does not tell who the caller is.
  *   - `onParse` and `onValidate` run for a new document. Once accepted, it is valid for all callers, so a rule must not
@@ -70,21 +81,10 @@ type PerformOptions = Omit<EndpointOptions, 'executor'>;
  *   - They can't replace the schema or resolvers, which compiled queries do not call, nor have hooks of Yoga's HTTP
  *     layer: the gateway does not start.
  */
-const pluginsOf = (
-  { schema, context, config, streams }: PerformOptions,
-  plugins: readonly StorePlugin[],
-) => [
-  readDocuments(config),
-  executeByGraphqlJs(config),
-  // Passes queries with invalid arguments on to the plugin before.
-  compileQueries(context.source),
-  queueLarge(),
-  limitTime(config.responseTimeoutMs),
-  ...(context.olderSource ? [chooseSource(context)] : []),
-  traceOperations(),
-  limitResult(config.limits),
-  subscribeToChanges(streams, config),
-  ...admitPlugins(schema, plugins),
+const pluginsOf = (options: PerformOptions, plugins: readonly StorePlugin[]) => [
+  readDocuments(options.config),
+  ...stepsOf(options).toReversed(),
+  ...admitPlugins(options.schema, plugins),
 ];
 
 /** The client of a request over HTTP, which receives its results. */
@@ -165,10 +165,10 @@ function accept(
   const operation = findOperation(arrived, document);
   // Before validation, so that a rejection is cheap. A mutation requires its scope when it is resolved
   // (schema/mutations.ts).
-  if (operation.usage.reads) requireScope(caller, 'read');
+  if (operation.usage.needsReadScope) requireScope(caller, 'read');
   const errors = validate?.(document.schema, document.node) ?? [];
   if (errors.length > 0) return { errors };
-  const variables = takeDeclared(operation.node, params.variables ?? {}, limits);
+  const variables = pickDeclared(operation.node, params.variables ?? {}, limits);
   const coerced = coerceVariables(operation, variables);
   const estimate = operation.estimate(variables);
   // Still the object that the plugins have got.
@@ -177,6 +177,8 @@ function accept(
 }
 
 const isAccepted = (accepted: Call | ExecutionResult): accepted is Call => 'estimate' in accepted;
+
+const toFailure = (error: unknown): Results => ({ errors: [toExecutionError(error)] });
 
 /** Counts an operation's root fields and deprecated elements in the metrics. */
 function countUsage({ operation, req, caller, estimate }: Call, metrics: Metrics): void {
@@ -201,6 +203,7 @@ export function createExecutor(
   plugins: readonly StorePlugin[] = [],
 ): Executor {
   const { schema, context, config, metrics } = options;
+  const { limits } = config;
   const manifest = config.manifest ? readManifest(config.manifest, schema, config) : undefined;
   for (const name of operationNamesOf(manifest)) metrics.trustName(name);
   const documents = new Documents(config, schema, manifest);
@@ -214,41 +217,43 @@ export function createExecutor(
     parserAndValidationCache: false,
   });
 
+  /** Accepts a request with a new document, which is not parsed and validated again for later requests. */
+  const acceptNew = (
+    arrived: Arrived,
+    text: string,
+    { parse, validate }: Pick<ReturnType<typeof getEnveloped>, 'parse' | 'validate'>,
+  ): Call | ExecutionResult => {
+    const document = new ParsedDocument(schema, parse(text));
+    const call = accept(arrived, document, limits, validate);
+    // With variables that don't fit, the operation won't be executed.
+    if (isAccepted(call) && call.coerced) documents.add(text, document, arrived.caller);
+    return call;
+  };
+
   /** Performs an operation: finds its document, accepts the request, and executes the call. */
   const perform = async (request: OperationRequest): Promise<Results> => {
     const { params, caller, text = documents.textOf(params, caller) } = request;
     const arrived = toContext(request, context);
-    const { parse, validate, contextFactory, execute, subscribe } = getEnveloped(arrived);
-
-    const acceptNew = (): Call | ExecutionResult => {
-      const document = new ParsedDocument(schema, parse(text));
-      const call = accept(arrived, document, config.limits, validate);
-      // With variables that don't fit, the operation won't be executed.
-      if (isAccepted(call) && call.coerced) documents.add(text, document, caller);
-      return call;
-    };
-    const acceptKnown = (document: ParsedDocument) => accept(arrived, document, config.limits);
+    const yoga = getEnveloped(arrived);
     const known = documents.find(text, caller);
-    // New documents take turns.
     const call = known
-      ? acceptKnown(known)
+      ? accept(arrived, known, limits)
       : await documents.inTurn(text, arrived, (added) =>
-          added ? acceptKnown(added) : acceptNew(),
+          added ? accept(arrived, added, limits) : acceptNew(arrived, text, yoga),
         );
     if (!isAccepted(call)) return call;
 
     countUsage(call, metrics);
     const { node, document } = call.operation;
     const isSubscription = node.operation === OperationTypeNode.SUBSCRIPTION;
-    return (isSubscription ? subscribe : execute)({
+    return (isSubscription ? yoga.subscribe : yoga.execute)({
       schema,
       document,
       operationName: params.operationName,
       variableValues: call.variables,
-      contextValue: await contextFactory(),
+      contextValue: await yoga.contextFactory(),
     });
   };
 
-  return (request) =>
-    perform(request).catch((error: unknown) => ({ errors: [toExecutionError(toError(error))] }));
+  return (request) => perform(request).catch(toFailure);
 }

@@ -82,8 +82,9 @@ function followIn(
 }
 
 /** @throws InvalidCursor */
-const checkAfter = ({ after }: Pick<ListArguments, 'after'>): void => {
+const readAfter = ({ after }: Pick<ListArguments, 'after'>) => {
   if (after != null) parseCursor(after, 'after');
+  return after;
 };
 
 const afterArgument = (builder: Builder) =>
@@ -149,6 +150,10 @@ export class ChangeTypes {
     const about = `Conditions for changes to ${words.aSingular}. The ${words.singular} must meet all of them before the change, or all of them after it.`;
     const RowFilter = this.#inputs.filterOf(`${type}ChangeFilter`, about, 'changes', repository);
     const RowChange = defineRowChange(builder, this.#Change, object, repository);
+    const read = (args: ListArguments) => ({
+      after: readAfter(args),
+      filter: args.filter == null ? undefined : toRecorded(args.filter),
+    });
     builder.subscriptionField(`${lowerFirst(words.prefix)}Changed`, (t) =>
       t.field({
         type: RowChange,
@@ -162,16 +167,8 @@ export class ChangeTypes {
           }),
           ...afterArgument(builder),
         },
-        extensions: {
-          checkArguments: (args: ListArguments) => {
-            checkAfter(args);
-            if (args.filter != null) toRecorded(args.filter);
-          },
-        },
-        subscribe: (_root, { filter, after }, context) => {
-          const rowFilter = filter == null ? undefined : toRecorded(filter);
-          return followIn(context, { types: [type], filter: rowFilter, after });
-        },
+        extensions: { read },
+        subscribe: (_root, args, context) => followIn(context, { types: [type], ...read(args) }),
         resolve: (change) => change,
       }),
     );
@@ -217,10 +214,10 @@ export class ChangeTypes {
           extensions: {
             // Operations that select changes are not compiled to one statement, so all of their fields take longer.
             directives: { ...page.extensions.directives, cost: { weight: '150' } },
-            checkArguments: (args: ListArguments) => {
+            read: (args: ListArguments) => {
               if (args.after != null) parseCursor(args.after, 'after');
               if (args.before != null) parseCursor(args.before, 'before');
-              page.extensions.checkArguments(args);
+              return page.extensions.read(args);
             },
           },
           resolve: async (root, args, context) => {
@@ -251,7 +248,7 @@ export class ChangeTypes {
           }),
           ...afterArgument(this.#builder),
         },
-        extensions: { checkArguments: checkAfter },
+        extensions: { read: readAfter },
         subscribe: (_root, args, context) =>
           followIn(context, { types: args.types ?? types, filter: undefined, after: args.after }),
         resolve: (change) => change,

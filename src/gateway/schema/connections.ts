@@ -31,7 +31,7 @@ export const createPage =
     extensions: {
       directives: { cost: { weight: '20' }, ...PAGE_SIZE },
       sql: { kind: 'list', source } satisfies FieldSql,
-      checkArguments: (args: object) => void source.toWindow(args),
+      read: source.toWindow,
     },
     resolve: async (root: Root, args: ListArguments, context: CallContext) => {
       const parent = parentOf(root);

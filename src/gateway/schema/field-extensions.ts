@@ -1,17 +1,14 @@
-import type { Sql } from 'sql-template-tag';
 import type { ZodType } from 'zod';
 
 import type { ListSource } from '../list/list-loaders.ts';
 import type { Table } from '../model/table.ts';
 
-export type Arguments = Readonly<Record<string, unknown>>;
+export type FieldArguments = Readonly<Record<string, unknown>>;
 
-/** The row whose id is in an argument of the field. */
+/** The row whose id the field's arguments are read as. */
 export interface RowByArgument {
   readonly kind: 'row';
   readonly table: Table<never>;
-  /** @throws InvalidId */
-  readonly toId: (args: Arguments) => bigint;
 }
 
 /** The row whose id is in a field of the parent row. */
@@ -40,15 +37,13 @@ export interface CountOfRows {
   readonly source: ListSource;
 }
 
-/** The row of an aggregate, whose columns have the names of the fields. */
+/** The row of the SELECT that the field's arguments are read as. Its columns have the names of the type's fields. */
 export interface AggregateRow {
   readonly kind: 'aggregate';
-  /** @throws the error of an argument */
-  readonly toSelect: (args: Arguments) => Sql;
 }
 
 /**
- * How a field is written as SQL in queries that are compiled to one statement (graphql/statement/). A field that Pothos
+ * How a field is written as SQL in queries that are compiled to one statement (operation/statement/). A field that Pothos
  * exposes is read from its table's column. A query with any other field that has no FieldSql is executed by graphql-js.
  */
 export type FieldSql =
@@ -97,10 +92,11 @@ declare module 'graphql' {
     readonly sql?: FieldSql;
     readonly listPart?: ListPart;
     /**
-     * Checks arguments before the operation is executed.
+     * Reads the arguments, as an id for example: for the resolver, for a compiled statement, and before the execution, to
+     * find invalid arguments.
      * @throws InvalidInput, InvalidId, InvalidCursor
      */
-    checkArguments?(args: object): void;
+    read?(args: object): unknown;
     readonly directives?: {
       readonly cost?: Cost;
       readonly listSize?: ListSize;

@@ -57,26 +57,22 @@ function parseNodeId(nodes: Nodes, text: string, ...path: string[]) {
   };
 }
 
-const parseNodeIds = (nodes: Nodes, texts: readonly string[]) =>
-  texts.map((text, index) => parseNodeId(nodes, text, 'nodeIds', String(index)));
-
 function defineQueries<Types extends StoreTypes>(
   builder: Builder<Types>,
   Node: ReturnType<typeof defineNode<Types>>,
   nodes: Nodes,
 ): void {
+  const readOne = ({ nodeId }: { nodeId: string }) => parseNodeId(nodes, nodeId, 'nodeId');
+  const readAll = ({ nodeIds }: { nodeIds: readonly string[] }) =>
+    nodeIds.map((text, index) => parseNodeId(nodes, text, 'nodeIds', String(index)));
   builder.queryFields((t) => ({
     node: t.field({
       type: Node,
       nullable: true,
       description: 'The object with this global id, or null if it does not exist.',
       args: { nodeId: t.arg.id({ required: true, description: 'The `nodeId` of the object.' }) },
-      extensions: {
-        checkArguments: (args: { nodeId: string }) =>
-          void parseNodeId(nodes, args.nodeId, 'nodeId'),
-      },
-      resolve: (_root, args, { source }: CallContext) =>
-        parseNodeId(nodes, args.nodeId, 'nodeId')(source),
+      extensions: { read: readOne },
+      resolve: (_root, args, { source }: CallContext) => readOne(args)(source),
     }),
     nodes: t.field({
       type: [Node],
@@ -95,10 +91,10 @@ function defineQueries<Types extends StoreTypes>(
           cost: { weight: '400' },
           ...listOf(MAX_LIST_SIZE, ['nodeIds']).directives,
         },
-        checkArguments: (args: { nodeIds: string[] }) => void parseNodeIds(nodes, args.nodeIds),
+        read: readAll,
       },
-      resolve: (_root, { nodeIds }, { source }: CallContext) =>
-        Promise.all(parseNodeIds(nodes, nodeIds).map((load) => load(source))),
+      resolve: (_root, args, { source }: CallContext) =>
+        Promise.all(readAll(args).map((load) => load(source))),
     }),
   }));
 }

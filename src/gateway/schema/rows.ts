@@ -5,15 +5,16 @@ import type { CallContext } from '../context.ts';
 import { parseId } from '../contract/parse.ts';
 import { onlyRow } from '../database/session.ts';
 import type { RowLoader } from '../model/loaders.ts';
-import type { AggregateRow, Arguments, FieldSql } from './field-extensions.ts';
+import type { FieldArguments, FieldSql } from './field-extensions.ts';
 
 /** Resolves a field to the row whose id is given in an argument. */
 export function rowByArgument<Row>({ table, load }: RowLoader<Row>, argument: string) {
-  const toId = (args: Arguments): bigint => parseId(String(args[argument]), argument);
-  const sql: FieldSql = { kind: 'row', table, toId };
+  const read = (args: FieldArguments): bigint => parseId(String(args[argument]), argument);
+  const sql: FieldSql = { kind: 'row', table };
   return {
-    extensions: { sql, checkArguments: (args: Arguments) => void toId(args) },
-    resolve: (_root: object, args: Arguments, { source }: CallContext) => load(source, toId(args)),
+    extensions: { sql, read },
+    resolve: (_root: object, args: FieldArguments, { source }: CallContext) =>
+      load(source, read(args)),
   };
 }
 
@@ -75,12 +76,10 @@ export function aggregate<Row extends object, Args extends object>(
   type: OutputRef<Row>,
   toSelect: (args: Args) => Sql,
 ) {
-  // The arguments are those of the field.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const sql: FieldSql = { kind: 'aggregate', toSelect: toSelect as AggregateRow['toSelect'] };
+  const sql: FieldSql = { kind: 'aggregate' };
   return {
     type,
-    extensions: { sql, checkArguments: (args: Args) => void toSelect(args) },
+    extensions: { sql, read: toSelect },
     resolve: async (_root: object, args: Args, { source }: CallContext): Promise<Row> =>
       onlyRow(await source.db.query<Row>(toSelect(args), 'once', 'heavy')),
   };

@@ -10,7 +10,7 @@ import {
 import { MAX_SORTED_LENGTH } from '../list/sorts.ts';
 import type { Model } from '../model/stored-table.ts';
 import { TEXT_LENGTH } from './cost-directives.ts';
-import type { Arguments, ListSize } from './field-extensions.ts';
+import type { FieldArguments, ListSize } from './field-extensions.ts';
 import { fieldsIn } from './fields-in.ts';
 
 // A control character is written as `\u0001`; no other character takes more bytes.
@@ -43,12 +43,12 @@ export function setTextSizes(schema: GraphQLSchema, tables: Readonly<Record<stri
 }
 
 /** Returns a value unless it is too large. */
-type Check = (value: unknown, args: Arguments) => unknown;
+type Check = (value: unknown, args: FieldArguments) => unknown;
 const isIterable = (value: unknown): value is Iterable<unknown> =>
   typeof value === 'object' && value !== null && Symbol.iterator in value;
 
 /** Returns the maximum number of items, as it is estimated before the execution (operation/accept/cost.ts). */
-function maxItems({ slicingArguments, assumedSize }: ListSize, args: Arguments): number {
+function maxItems({ slicingArguments, assumedSize }: ListSize, args: FieldArguments): number {
   const sizes = slicingArguments.flatMap((name): number[] => {
     const value = args[name];
     if (Array.isArray(value)) return [value.length];
@@ -95,7 +95,7 @@ export function limitResults(schema: GraphQLSchema): void {
     ];
     const { resolve = defaultFieldResolver } = field;
     if (checks.length === 0) continue;
-    field.resolve = (root, args: Arguments, context, info) => {
+    field.resolve = (root, args: FieldArguments, context, info) => {
       const check = (value: unknown): unknown =>
         checks.reduce((checked, one) => one(checked, args), value);
       const value: unknown = resolve(root, args, context, info);

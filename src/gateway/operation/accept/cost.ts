@@ -217,12 +217,10 @@ function toKey(name: string, value: unknown): unknown {
  * checked.
  */
 export const estimateKeyOf = (names: readonly string[], variables: VariableValues): string =>
-  names.length === 0
-    ? ''
-    : JSON.stringify(
-        names.map((name) => variables[name]),
-        toKey,
-      );
+  JSON.stringify(
+    names.map((name) => variables[name]),
+    toKey,
+  );
 
 /**
  * Estimates the worst case of executing an operation with these variables, including their defaults, whatever data is

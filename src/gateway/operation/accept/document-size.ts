@@ -46,11 +46,10 @@ export function createSelectionsIn(fragments: Fragments) {
  * within itself counts as 0.
  */
 function createFold(
-  document: DocumentNode,
+  fragments: Fragments,
   ofSelection: (selection: SelectionNode, inside: number) => number,
   combine: (total: number, next: number) => number,
 ): (set?: SelectionSetNode) => number {
-  const fragments = fragmentsOf(document);
   const known = new Map<SelectionSetNode, number>();
   const fold = (set?: SelectionSetNode): number => {
     if (!set) return 0;
@@ -88,8 +87,12 @@ interface Merged {
  * are merged, because validation compares all pairs. A fragment counts in each place where it is spread. Stops above
  * `max`, and at `maxDepth`, because a fragment may spread itself.
  */
-function countComparisons(document: DocumentNode, max: number, maxDepth: number): number {
-  const fragments = fragmentsOf(document);
+function countComparisons(
+  { definitions }: DocumentNode,
+  fragments: Fragments,
+  max: number,
+  maxDepth: number,
+): number {
   const reached = new Set<SelectionSetNode>();
   let total = 0;
 
@@ -122,7 +125,7 @@ function countComparisons(document: DocumentNode, max: number, maxDepth: number)
     for (const { inside } of merged.values()) if (inside.length > 0) merge(inside, depth + 1);
   };
 
-  for (const node of document.definitions) {
+  for (const node of definitions) {
     if (node.kind === Kind.OPERATION_DEFINITION) merge([node.selectionSet], 1);
   }
   // Validation also compares the fields of fragments that no operation spreads.
@@ -156,10 +159,11 @@ export function* measureDocument(
   limits: Limits,
 ): Generator<[count: number, max: number, unit: string]> {
   const { definitions } = document;
+  const fragments = fragmentsOf(document);
   // Inline fragments count as levels, because validation visits the selections of nested inline fragments again at each
   // level.
   const depthOf = createFold(
-    document,
+    fragments,
     ({ kind }, inside) => (kind === Kind.FRAGMENT_SPREAD ? inside : inside + 1),
     Math.max,
   );
@@ -168,7 +172,7 @@ export function* measureDocument(
   );
   yield [Math.max(...depths), limits.maxDepth, 'levels of fields and inline fragments'];
   const rootFieldsOf = createFold(
-    document,
+    fragments,
     ({ kind }, inside) => (kind === Kind.FIELD ? 1 : inside),
     add,
   );
@@ -186,7 +190,7 @@ export function* measureDocument(
   yield [counts.characters, limits.maxTextLength, 'characters in a string'];
   const max = COMPARISONS_PER_TOKEN * limits.maxTokens;
   yield [
-    countComparisons(document, max, limits.maxDepth),
+    countComparisons(document, fragments, max, limits.maxDepth),
     max,
     'selections, values and pairs of fields to merge, counting a fragment in each place where it is spread',
   ];

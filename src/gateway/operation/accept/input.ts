@@ -1,5 +1,6 @@
 import { shouldIncludeNode } from '@graphql-tools/utils';
 import {
+  type ASTNode,
   coerceInputValue,
   getArgumentValues,
   getVariableValues,
@@ -13,9 +14,15 @@ import {
 } from 'graphql';
 
 import type { Config, Limits } from '../../config/config.ts';
-import { GatewayError, InvalidInput, type Issue } from '../../contract/gateway-error.ts';
+import {
+  GatewayError,
+  InvalidId,
+  InvalidInput,
+  type Issue,
+  shorten,
+} from '../../contract/gateway-error.ts';
 import { MAX_LINES, MAX_LIST_SIZE } from '../../contract/parse.ts';
-import { toExecutionError, toInputError } from '../client-errors.ts';
+import { toExecutionError } from '../client-errors.ts';
 import type { Operation } from '../operation.ts';
 import type { Call } from '../request.ts';
 import { createSelectionsIn } from './document-size.ts';
@@ -66,7 +73,7 @@ function findLargeValue(value: unknown, depth: number, limits: Limits): Issue | 
  * is limited only by the size of the body.
  * @throws GraphQLError if a variable is too large
  */
-export function takeDeclared(
+export function pickDeclared(
   node: OperationDefinitionNode,
   variables: VariableValues,
   limits: Limits,
@@ -92,6 +99,18 @@ export const coerceVariables = (
   variables: VariableValues,
 ): Call['coerced'] =>
   getVariableValues(schema, variableDefinitions, variables, { maxErrors: 1 }).coerced;
+
+/** Creates the error for a value that graphql-js rejects; the issue has its path, if that is known. */
+function toInputError(
+  { message, nodes, extensions: { code } }: GraphQLError,
+  node: ASTNode,
+  issue: Issue | undefined,
+): GraphQLError {
+  if (!issue)
+    return toExecutionError(new GatewayError('INVALID_INPUT', message), nodes?.[0] ?? node);
+  const Invalid = code === 'INVALID_ID' ? InvalidId : InvalidInput;
+  return toExecutionError(new Invalid([{ ...issue, message: shorten(issue.message) }]), node);
+}
 
 /**
  * Returns the errors of variables that do not fit their types, with the path of each value. graphql-js includes the
@@ -167,7 +186,7 @@ function findArgumentErrors(
     const field = node.kind === Kind.FIELD ? fields.get(node) : undefined;
     if (field && node.kind === Kind.FIELD) {
       const args = getArgumentValues(field, node, variables);
-      field.extensions.checkArguments?.(args);
+      field.extensions.read?.(args);
     }
     return selectionsIn(node);
   };

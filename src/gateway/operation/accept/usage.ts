@@ -30,7 +30,7 @@ export interface Usage {
    * Whether the operation reads data: through Query or Subscription, or by selecting other rows in a mutation's
    * payload.
    */
-  reads: boolean;
+  needsReadScope: boolean;
 }
 
 interface Element {
@@ -92,7 +92,7 @@ function createVisitor(
       const field = typeInfo.getFieldDef();
       if (field && node.arguments?.length) used.fields.set(node, field);
       if (typeInfo.getParentType() === root) used.counted.add(fieldAt());
-      used.reads ||= readsStore(schema, typeInfo);
+      used.needsReadScope ||= readsStore(schema, typeInfo);
       collectDeprecated(field, fieldAt());
     },
     Argument: ({ name }) => {
@@ -113,7 +113,7 @@ function createVisitor(
 }
 
 /**
- * Returns the schema elements that an operation uses. For an invalid document, only `reads` is meaningful. The values of
+ * Returns the schema elements that an operation uses. For an invalid document, only `needsReadScope` is meaningful. The values of
  * variables are ignored, so selections that @skip or @include exclude count too.
  */
 export function findUsage(
@@ -126,7 +126,7 @@ export function findUsage(
     counted: new Set(),
     deprecated: new Map(),
     fields: new Map(),
-    reads: false,
+    needsReadScope: false,
   };
   // This set grows during the iteration: the visitor adds the fragments that are spread.
   const definitions = new Set<OperationDefinitionNode | FragmentDefinitionNode>([operation]);

@@ -23,11 +23,11 @@ const UNKNOWN_VALUE = /^Value "[^"]*" does not exist in "(\w+)" enum/;
 const MISSING_FIELD = /^Field "(?:\w+\.)?(\w+)" of required type/;
 
 /**
- * Adds the valid values to a message of graphql-js 16.15 about an unknown enum value. `shown` is the schema; undefined
- * if callers must not see it.
+ * Adds the valid values to a message of graphql-js 16.15 about an unknown enum value. `schemaIfPublic` is undefined if
+ * callers must not see the schema.
  */
-export function withExpected(message: string, shown: GraphQLSchema | undefined): string {
-  const type = shown?.getType(UNKNOWN_VALUE.exec(message)?.[1] ?? '');
+export function withExpected(message: string, schemaIfPublic: GraphQLSchema | undefined): string {
+  const type = schemaIfPublic?.getType(UNKNOWN_VALUE.exec(message)?.[1] ?? '');
   if (!isEnumType(type)) return message;
   const names = type.getValues().map(({ name }) => name);
   return `${message} It must be one of ${names.join(', ')}.`;
@@ -117,13 +117,13 @@ function pathTo(document: DocumentNode, node: ASTNode): string[] | undefined {
 export function withValuePath(
   document: DocumentNode,
   error: GraphQLError,
-  shown: GraphQLSchema | undefined,
+  schemaIfPublic: GraphQLSchema | undefined,
 ): GraphQLError {
   const [node] = error.nodes ?? [];
   const found = node && node.kind !== Kind.VARIABLE ? pathTo(document, node) : undefined;
   if (!found) return error;
   const { nodes, extensions } = error;
-  const message = shorten(withExpected(error.message, shown));
+  const message = shorten(withExpected(error.message, schemaIfPublic));
   const path = withMissingField(found, message);
   return new GraphQLError(`${path.join('.')}: ${message}`, {
     nodes: nodes ?? null,

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 
 import type { DataSource } from '../../model/loaders.ts';
 import type { VariableValues } from '../accept/field-cost.ts';
-import { readArguments } from './read-arguments.ts';
+import { readArguments, type StatementArguments } from './read-arguments.ts';
 import { type Query, readTree } from './read-tree.ts';
 import type { Tree } from './tree.ts';
 import { type StatementText, writeStatement } from './write-statement.ts';
@@ -58,17 +58,8 @@ import { writeTree } from './write-tree.ts';
  * sorting become text. Up to eight requests of a tick that differ only in parameters share a statement: `$1` contains all
  * of their ids, and `"#request".v1` is the id of one request. No column or table of a store has a name with `#`.
  *
- * graphql-js executes a query:
- *
- *   the first two times, and a hundred times after a failure   compile-queries.ts
- *   if its data could be too large, or contains E'\x01'        compile-queries.ts
- *   if an argument is invalid                                  compile-queries.ts
- *   with a field that has no SQL, or that a plugin wraps       readTree
- *   with too many fields                                       readTree
- *   with arguments in a fragment on an absent type             readTree
- *   with too many relations                                    CompiledQuery
- *   without lists, on PGlite or behind PgBouncer               CompiledQuery
- *   with too long a statement                                  CompiledQuery
+ * graphql-js executes everything else: what readTree can't read, what `prepare` finds too slow as one statement, a query
+ * with an invalid argument, and one whose data contains E'\x01' or could be too large.
  */
 
 /** A statement with the values of one request. */
@@ -89,7 +80,7 @@ const MAX_LENGTH = 10_000;
 // Limits for what a query keeps. There is a tree for each combination of @skip and @include, and a text for each combination
 // of page sizes, sorting and filters.
 const MAX_TREES = { max: 4 };
-const MAX_TEXTS = { max: 20, maxSize: 20_000 };
+const MAX_TEXTS = { max: 20, maxSize: 12_000 };
 
 /** Returns the names of the variables in the document's directives, which are @skip and @include. */
 function variablesInDirectives(document: DocumentNode): string[] {
@@ -99,6 +90,13 @@ function variablesInDirectives(document: DocumentNode): string[] {
   };
   visit(document, { Directive: collect });
   return [...names];
+}
+
+/** Returns a statement; undefined if it is too long. */
+function writeWithin(tree: Tree, args: StatementArguments): StatementText | undefined {
+  const statement = writeStatement(tree, args);
+  const max = statement.planning === 'each' ? MAX_PLANNED_LENGTH : MAX_LENGTH;
+  return statement.text.length > max ? undefined : statement;
 }
 
 /** A query of a valid document that is compiled to statements. */
@@ -112,9 +110,9 @@ export class CompiledQuery {
     MAX_TREES,
   );
   /** The texts of statements, by their tree and arguments. */
-  readonly #texts = new LRUCache<string, StatementText>({
+  readonly #texts = new LRUCache<string, { readonly statement: StatementText | undefined }>({
     ...MAX_TEXTS,
-    sizeCalculation: ({ text }, key) => text.length + key.length,
+    sizeCalculation: ({ statement }, key) => (statement?.text.length ?? 0) + key.length,
   });
 
   constructor(query: Query, { db }: DataSource) {
@@ -159,10 +157,8 @@ export class CompiledQuery {
     const args = readArguments(tree, variables);
     const key = `${treeKey}\n${args.key}`;
     const known = this.#texts.get(key);
-    const statement = known ?? writeStatement(tree, args);
-    if (!known) this.#texts.set(key, statement);
-    const { text, planning } = statement;
-    if (text.length > (planning === 'each' ? MAX_PLANNED_LENGTH : MAX_LENGTH)) return undefined;
-    return { statement, values: args.values };
+    const { statement } = known ?? { statement: writeWithin(tree, args) };
+    if (!known) this.#texts.set(key, { statement });
+    return statement && { statement, values: args.values };
   }
 }

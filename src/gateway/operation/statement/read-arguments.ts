@@ -2,12 +2,12 @@ import type { Sql } from 'sql-template-tag';
 
 import type { Window } from '../../list/window.ts';
 import type { VariableValues } from '../accept/field-cost.ts';
-import type { Aggregate, List, Row, Tree } from './tree.ts';
+import type { List, RowNode, Tree } from './tree.ts';
 
 /** The arguments of one request, as SQL. */
-export interface Arguments {
+export interface StatementArguments {
   /** The id of each row, and the SELECT of each aggregate. */
-  readonly pieceOf: ReadonlyMap<Row | Aggregate, Sql>;
+  readonly pieceOf: ReadonlyMap<RowNode, Sql>;
   readonly windowOf: ReadonlyMap<List, Window>;
   /** The ids, the aggregates, and the conditions of lists. Each is in the text, at least once. */
   readonly pieces: ReadonlySet<Sql>;
@@ -32,7 +32,10 @@ function typeOf(value: unknown): string | undefined {
  * Reads the arguments in a tree.
  * @throws the error of an argument that is rejected
  */
-export function readArguments({ rows, lists }: Tree, variables: VariableValues): Arguments {
+export function readArguments(
+  { rows, lists }: Tree,
+  variables: VariableValues,
+): StatementArguments {
   const pieceOf = new Map(rows.map((row) => [row, row.toSql(variables)]));
   const windowOf = new Map<List, Window>();
   const pieces = new Set(pieceOf.values());

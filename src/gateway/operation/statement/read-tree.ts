@@ -27,13 +27,12 @@ import { createSelectionsIn, type Fragments } from '../accept/document-size.ts';
 import type { VariableValues } from '../accept/field-cost.ts';
 import { formatOf, UNSENDABLE } from './json-sql.ts';
 import type {
-  Aggregate,
-  Aliased,
-  JsonObject,
   List,
   Node,
-  Related,
-  Row,
+  ObjectNode,
+  RelatedNode,
+  RowAlias,
+  RowNode,
   Stored,
   Tree,
   Value,
@@ -60,7 +59,7 @@ const unsupported = (): never => {
 /** A selected field, with its parent type and the row it belongs to. The first of its nodes contains the arguments. */
 interface Selected {
   readonly type: GraphQLObjectType;
-  readonly row: Aliased | undefined;
+  readonly row: RowAlias | undefined;
   readonly field: GraphQLField<unknown, unknown>;
   readonly node: FieldNode;
   readonly nodes: FieldNode[];
@@ -83,18 +82,18 @@ const readComputed = (selected: Selected, sql: string): Value => ({
   maxBytes: selected.field.extensions.maxBytes,
 });
 
-const idOf = ({ table, alias }: Aliased): string =>
+const idOf = ({ table, alias }: RowAlias): string =>
   `${alias}.${(table ?? unsupported()).id.column}`;
 
 /** Returns the global id of a row, with the same text as toNodeId. */
-function nodeIdOf(row: Aliased, type: string): string {
+function nodeIdOf(row: RowAlias, type: string): string {
   const text = `'${type}_' || ${idOf(row)}`;
   // For letters, digits and `_`, base64 and base64url differ only in the padding.
   return `rtrim(encode((${text})::bytea, 'base64'), '=')`;
 }
 
 /** The columns of an aggregate have the names of the fields. */
-const columnOf = ({ table, alias }: Aliased, field: string): string =>
+const columnOf = ({ table, alias }: RowAlias, field: string): string =>
   table ? `${alias}.${table.columns[field] ?? unsupported()}` : `${alias}."${field}"`;
 
 /** Returns the kinds of the nodes in a list, without those inside its items. */
@@ -106,7 +105,7 @@ type Collecting = [GraphQLSchema, Parameters<typeof collectFields>[1], Record<st
 
 /** Reads selections, and keeps the nodes with arguments. */
 class Reader {
-  readonly rows: (Row | Aggregate)[] = [];
+  readonly rows: RowNode[] = [];
   readonly lists: List[] = [];
   /** The nodes of all fields. */
   readonly read = new Set<FieldNode>();
@@ -123,8 +122,8 @@ class Reader {
   readFields(
     type: GraphQLObjectType,
     selections: ReadonlyMap<string, FieldNode[]>,
-    row?: Aliased,
-  ): JsonObject {
+    row?: RowAlias,
+  ): ObjectNode {
     this.#fields += selections.size;
     if (this.#fields > MAX_FIELDS) return unsupported();
     const members = Array.from(selections, ([key, nodes]): [string, Node] => {
@@ -139,7 +138,7 @@ class Reader {
   }
 
   /** Reads what is selected inside a field. */
-  #readInside({ field, nodes }: Selected, row: Aliased | undefined): JsonObject {
+  #readInside({ field, nodes }: Selected, row: RowAlias | undefined): ObjectNode {
     const type = getNamedType(field.type);
     if (!isObjectType(type)) return unsupported();
     const { fields } = collectSubFields(...this.#collecting, type, nodes);
@@ -151,14 +150,13 @@ class Reader {
     const { row, field } = selected;
     const { sql: how, listPart } = field.extensions;
     if (listPart) return this.#readPart(listPart, selected);
-    if (how?.kind === 'row') return this.#readRow(how, selected);
-    if (how?.kind === 'aggregate') return this.#readAggregate(how, selected);
+    if (how?.kind === 'row' || how?.kind === 'aggregate') return this.#readRow(how, selected);
     if (how?.kind === 'list' || how?.kind === 'count') return this.#readList(how, selected);
     return row ? this.#readOfRow(selected, row) : unsupported();
   }
 
   /** Reads a value or a related row. A field that Pothos exposes is a column. */
-  #readOfRow(selected: Selected, row: Aliased): Node {
+  #readOfRow(selected: Selected, row: RowAlias): Node {
     const { sql: how, pothosExposedField: exposed } = selected.field.extensions;
     if (how?.kind === 'related') return this.#readRelated(how, selected, row);
     if (how?.kind === 'nodeId') return readValue(selected, nodeIdOf(row, selected.type.name));
@@ -171,24 +169,14 @@ class Reader {
     return `t${this.aliases}`;
   }
 
-  #readRow({ table, toId }: RowByArgument, selected: Selected): Row {
-    const stored: Stored = { table, alias: this.#alias() };
-    const row: Row = {
+  #readRow(how: RowByArgument | AggregateRow, selected: Selected): RowNode {
+    const alias = this.#alias();
+    const aliased: RowAlias = how.kind === 'row' ? { alias, table: how.table } : { alias };
+    const { read = unsupported } = selected.field.extensions;
+    const row: RowNode = {
       kind: 'row',
-      ...stored,
-      toSql: (variables) => parameter`${toId(argumentsOf(selected, variables))}`,
-      json: this.#readInside(selected, stored),
-    };
-    this.rows.push(row);
-    return row;
-  }
-
-  #readAggregate({ toSelect }: AggregateRow, selected: Selected): Aggregate {
-    const aliased: Aliased = { alias: this.#alias() };
-    const row: Aggregate = {
-      kind: 'aggregate',
       ...aliased,
-      toSql: (variables) => toSelect(argumentsOf(selected, variables)),
+      toSql: (variables) => parameter`${read(argumentsOf(selected, variables))}`,
       json: this.#readInside(selected, aliased),
     };
     this.rows.push(row);
@@ -198,8 +186,8 @@ class Reader {
   #readRelated(
     { table, by, value, otherwise }: RelatedRow,
     selected: Selected,
-    outer: Aliased,
-  ): Related {
+    outer: RowAlias,
+  ): RelatedNode {
     const row: Stored = { table, alias: this.#alias() };
     const json = value
       ? { ...readComputed(selected, value(row.alias, outer.alias)), isNullable: false }

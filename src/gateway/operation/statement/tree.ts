@@ -7,7 +7,7 @@ import type { VariableValues } from '../accept/field-cost.ts';
 import type { SqlValue } from './json-sql.ts';
 
 /** An object, with its members in the order of the document. */
-export interface JsonObject {
+export interface ObjectNode {
   readonly kind: 'object';
   readonly members: readonly (readonly [key: string, value: Node])[];
 }
@@ -18,38 +18,30 @@ export interface Value extends SqlValue {
 }
 
 /** The alias of a row, such as t1. */
-export interface Aliased {
+export interface RowAlias {
   readonly alias: string;
   /** The row's table; undefined for the row of an aggregate. */
   readonly table?: Table<never>;
 }
 
 /** The alias of a table's row. */
-export interface Stored extends Aliased {
+export interface Stored extends RowAlias {
   readonly table: Table<never>;
 }
 
-/** The row whose id is in an argument; null if it does not exist. */
-export interface Row extends Stored {
+/** The row whose id is in an argument, null if it does not exist; or the only row of the SELECT of an aggregate. */
+export interface RowNode extends RowAlias {
   readonly kind: 'row';
-  /** Returns the id. Takes coerced variables. @throws InvalidId, GraphQLError */
+  /** Returns the id, or the SELECT. Takes coerced variables. @throws the error of an argument, GraphQLError */
   readonly toSql: (variables: VariableValues) => Sql;
-  readonly json: JsonObject;
-}
-
-/** The single row of a SELECT that is defined with the field. */
-export interface Aggregate extends Aliased {
-  readonly kind: 'aggregate';
-  /** Returns the SELECT. Takes coerced variables. @throws the error of an argument, GraphQLError */
-  readonly toSql: (variables: VariableValues) => Sql;
-  readonly json: JsonObject;
+  readonly json: ObjectNode;
 }
 
 /** The row that the row around it refers to, as an object or as one of its values. */
-export interface Related extends Stored {
+export interface RelatedNode extends Stored {
   readonly kind: 'related';
   readonly id: string;
-  readonly json: JsonObject | Value;
+  readonly json: ObjectNode | Value;
   /** The JSON if the row does not exist. */
   readonly missing: string;
 }
@@ -61,7 +53,7 @@ export interface List extends Stored {
   readonly ofParent: string | undefined;
   /** Takes coerced variables. @throws InvalidInput, InvalidId, InvalidCursor, GraphQLError */
   readonly toWindow: (variables: VariableValues) => Window;
-  readonly json: JsonObject | ListValue;
+  readonly json: ObjectNode | ListValue;
   /** Whether the page is read. If not, only the number of all rows is selected. */
   readonly reads: boolean;
   /** Whether the page's rows are numbered, and one more is read, for `pageInfo`. */
@@ -73,26 +65,25 @@ export interface List extends Stored {
 /** The array of a list's items. */
 export interface Items {
   readonly kind: 'items';
-  readonly item: JsonObject;
+  readonly item: ObjectNode;
 }
 
 /** A value in the JSON. A constant is the same for every row: `__typename`. */
 export type Node =
   | { readonly kind: 'constant'; readonly json: string }
-  | JsonObject
+  | ObjectNode
   | Value
-  | Row
-  | Aggregate
-  | Related
+  | RowNode
+  | RelatedNode
   | List
   | Items
   | ListValue;
 
 /** What a query selects, for given values in @skip and @include. */
 export interface Tree {
-  readonly root: JsonObject;
+  readonly root: ObjectNode;
   /** The nodes whose arguments are read for each request: these, and the lists. */
-  readonly rows: readonly (Row | Aggregate)[];
+  readonly rows: readonly RowNode[];
   readonly lists: readonly List[];
   /** The number of related rows and lists. */
   readonly relations: number;

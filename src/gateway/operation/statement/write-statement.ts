@@ -2,7 +2,7 @@ import type { Sql } from 'sql-template-tag';
 
 import type { Load, Planning } from '../../database/session.ts';
 import { concatenate } from './json-sql.ts';
-import type { Arguments } from './read-arguments.ts';
+import type { StatementArguments } from './read-arguments.ts';
 import type { Tree } from './tree.ts';
 import { writeTree } from './write-tree.ts';
 
@@ -40,10 +40,11 @@ function fromRequests(types: readonly string[]): string {
   return `from unnest(${arrays}) with ordinality as "#request" (${names}, number)`;
 }
 
-export function writeStatement(tree: Tree, args: Arguments): StatementText {
+export function writeStatement(tree: Tree, args: StatementArguments): StatementText {
   const windows = [...args.windowOf.values()];
   const isHeavy =
-    tree.rows.some(({ kind }) => kind === 'aggregate') ||
+    // An aggregate.
+    tree.rows.some(({ table }) => table === undefined) ||
     tree.lists.some(({ counts }) => counts) ||
     windows.some((window) => window.load === 'heavy');
   const load = isHeavy ? 'heavy' : 'light';

@@ -5,18 +5,8 @@ import { selectRows } from '../../list/pages.ts';
 import type { Window } from '../../list/window.ts';
 import type { ListValue } from '../../schema/field-extensions.ts';
 import { concatenate, orElse, UNSENDABLE, writeValue } from './json-sql.ts';
-import type { Arguments } from './read-arguments.ts';
-import type {
-  Aggregate,
-  Items,
-  JsonObject,
-  List,
-  Node,
-  Related,
-  Row,
-  Stored,
-  Tree,
-} from './tree.ts';
+import type { StatementArguments } from './read-arguments.ts';
+import type { Items, List, Node, ObjectNode, RelatedNode, RowNode, Stored, Tree } from './tree.ts';
 
 /** A page whose parts are written. */
 interface WrittenPage {
@@ -28,7 +18,7 @@ interface WrittenPage {
 
 /** The arguments, and the row and page that contain a node. */
 interface Scope {
-  readonly args: Arguments;
+  readonly args: StatementArguments;
   /** The text of each piece of the arguments, with the names of its parameters. */
   readonly textOf: ReadonlyMap<Sql, string>;
   /** The joins of the row's related rows, each added when the related row is written. */
@@ -42,7 +32,7 @@ function given<Key, Value>(values: ReadonlyMap<Key, Value>, key: Key): Value {
   return value;
 }
 
-function writeObject({ members }: JsonObject, scope: Scope): readonly Part[] {
+function writeObject({ members }: ObjectNode, scope: Scope): readonly Part[] {
   const parts: Part[] = [];
   for (const [key, member] of members) {
     parts.push(`${parts.length === 0 ? '{' : ','}"${key}":`, ...write(member, scope));
@@ -56,7 +46,6 @@ function write(node: Node, scope: Scope): readonly Part[] {
   if (node.kind === 'object') return writeObject(node, scope);
   if (node.kind === 'value') return writeValue(node);
   if (node.kind === 'row') return writeRow(node, scope);
-  if (node.kind === 'aggregate') return writeAggregate(node, scope);
   if (node.kind === 'related') return writeRelated(node, scope);
   if (node.kind === 'list') return writeList(node, scope);
   return writePart(node, scope);
@@ -78,20 +67,24 @@ const ofExisting = (json: string): string => orElse(json, UNSENDABLE);
 const fromRow = ({ table: { name, id }, alias }: Stored, joins: string): string =>
   `from ${name} ${alias}${joins} where ${alias}.${id.column}`;
 
-function writeRow(node: Row, scope: Scope): readonly Part[] {
+function writeRow(node: RowNode, scope: Scope): readonly Part[] {
   const { json, joins } = writeInside(node.json, scope);
-  const id = given(scope.textOf, given(scope.args.pieceOf, node));
-  return [{ sql: orElse(`(select ${ofExisting(json)} ${fromRow(node, joins)} = ${id})`, 'null') }];
-}
-
-function writeAggregate(node: Aggregate, scope: Scope): readonly Part[] {
-  const { json, joins } = writeInside(node.json, scope);
-  const select = given(scope.textOf, given(scope.args.pieceOf, node));
-  return [{ sql: orElse(`(select ${json} from (${select}) ${node.alias}${joins})`, UNSENDABLE) }];
+  const { table, alias } = node;
+  const piece = given(scope.textOf, given(scope.args.pieceOf, node));
+  return table
+    ? [
+        {
+          sql: orElse(
+            `(select ${ofExisting(json)} ${fromRow({ table, alias }, joins)} = ${piece})`,
+            'null',
+          ),
+        },
+      ]
+    : [{ sql: orElse(`(select ${json} from (${piece}) ${alias}${joins})`, UNSENDABLE) }];
 }
 
 /** Joins a related row. A lateral join takes half the time of a subquery. */
-function writeRelated(node: Related, scope: Scope): readonly Part[] {
+function writeRelated(node: RelatedNode, scope: Scope): readonly Part[] {
   const { json, joins } = writeInside(node.json, scope);
   const select = `select ${ofExisting(json)} as json ${fromRow(node, joins)} = ${node.id}`;
   scope.joins.push(` left join lateral (${select}) j${node.alias} on true`);
@@ -163,6 +156,6 @@ function writeList(list: List, scope: Scope): readonly Part[] {
 /** Writes a tree as JSON. `textOf` contains the text of each piece of the arguments. */
 export const writeTree = (
   { root }: Tree,
-  args: Arguments,
+  args: StatementArguments,
   textOf: ReadonlyMap<Sql, string>,
 ): readonly Part[] => write(root, { args, textOf, joins: [] });
