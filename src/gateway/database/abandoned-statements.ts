@@ -8,14 +8,11 @@ const INTERVAL_MS = 1000;
 // When to log that statements do not end.
 const LONG_MS = 2000;
 
-/** A server process that still runs a statement, and what it waits for, as in pg_stat_activity. */
-export interface RunningProcess {
-  readonly pid: number;
-  readonly waitEvent: string | null;
-}
-
-/** Returns those of some server processes that still run a statement. Rejects if the server does not respond. */
-export type FindRunning = (pids: readonly number[]) => Promise<readonly RunningProcess[]>;
+/**
+ * Returns those of some server processes that still run a statement, with what they wait for (wait_event in
+ * pg_stat_activity). Rejects if the server does not respond.
+ */
+export type FindRunning = (pids: readonly number[]) => Promise<ReadonlyMap<number, string>>;
 
 interface AbandonedStatement {
   /** The server process that ran it. */
@@ -68,14 +65,10 @@ export class AbandonedStatements {
   async check(): Promise<ReadonlyMap<number, string>> {
     const asked = [...this.#statements.keys()];
     if (asked.length === 0) return new Map();
-    const running = await this.#findRunning(asked.map(({ pid }) => pid)).catch(() => undefined);
-    if (!running) {
-      this.freeAll();
-      return new Map();
-    }
-    const waits = new Map(running.map(({ pid, waitEvent }) => [pid, waitEvent ?? 'nothing']));
-    this.#free(asked.filter(({ pid }) => !waits.has(pid)));
-    return waits;
+    const waits = await this.#findRunning(asked.map(({ pid }) => pid)).catch(() => undefined);
+    if (waits) this.#free(asked.filter(({ pid }) => !waits.has(pid)));
+    else this.freeAll();
+    return waits ?? new Map();
   }
 
   freeAll(): void {
