@@ -128,7 +128,7 @@ export function words(field: Field<string>, { only, ...requirement }: Requiremen
     type: TEXT.graphql,
     isList: false,
     cost: SEARCH_COST,
-    rule: TEXT.part(field).transform((text) => {
+    rule: TEXT.rule({ ...field, isNullable: true }).transform((text) => {
       const patterns = text
         .split(/\s+/)
         .filter((word) => word !== '')

@@ -33,7 +33,7 @@ async function listen(server: Server, { host, port }: Config): Promise<string> {
  * use what a later release removes.
  * @throws ConfigError, MigrationError
  */
-export async function openStore(store: Store, config: Config, log: Log): Promise<Database> {
+export async function openDatabaseOf(store: Store, config: Config, log: Log): Promise<Database> {
   if (config.manifest) {
     const manifest = readManifest(config.manifest, store.schema, config);
     announceDeprecated('document', manifest, store.schema, log);
@@ -62,7 +62,7 @@ export async function serve(
   beforeListening: (close: () => Promise<void>) => void,
 ): Promise<void> {
   const [db, { createGateway }] = await Promise.all([
-    openStore(store, config, log),
+    openDatabaseOf(store, config, log),
     // Loaded while the database opens.
     import('./server.ts'),
   ]);
