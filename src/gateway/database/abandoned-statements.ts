@@ -2,9 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Log } from '../telemetry/log.ts';
 
-// Most server processes end within milliseconds: PostgreSQL checks every 20 ms whether a client is gone.
-const FIRST_MS = 25;
-const INTERVAL_MS = 1000;
+// How often to ask. Most server processes end within milliseconds: PostgreSQL checks every 20 ms whether a client is gone.
+const INTERVAL_MS = 50;
 // When to log that statements do not end.
 const LONG_MS = 2000;
 
@@ -36,8 +35,6 @@ export class AbandonedStatements {
   readonly #name: string;
   readonly #log: Log;
   #isWatching = false;
-  #delayMs = FIRST_MS;
-  #pause = new AbortController();
 
   constructor(findRunning: FindRunning, name: string, log: Log) {
     this.#findRunning = findRunning;
@@ -55,9 +52,6 @@ export class AbandonedStatements {
 
   add(statement: AbandonedStatement): void {
     this.#statements.set(statement, performance.now());
-    // However long the others take, this one probably ends soon.
-    this.#delayMs = FIRST_MS;
-    this.#pause.abort();
     if (!this.#isWatching) void this.#watch();
   }
 
@@ -104,17 +98,8 @@ export class AbandonedStatements {
         );
       }
       if (this.count === 0) break;
-      await this.#wait();
+      await sleep(INTERVAL_MS, undefined, { ref: false });
     }
     this.#isWatching = false;
-  }
-
-  /** Waits longer each time, until a statement is added. */
-  async #wait(): Promise<void> {
-    this.#pause = new AbortController();
-    const { signal } = this.#pause;
-    const ms = this.#delayMs;
-    this.#delayMs = Math.min(2 * ms, INTERVAL_MS);
-    await sleep(ms, undefined, { ref: false, signal }).catch(() => {});
   }
 }
