@@ -13,7 +13,7 @@ import {
   openPglite,
 } from '../../src/gateway/database/embedded/pglite.ts';
 import { openPostgres } from '../../src/gateway/database/postgres.ts';
-import { OWN_SESSION } from '../../src/gateway/database/session-settings.ts';
+import { DIRECT_SESSION } from '../../src/gateway/database/session-settings.ts';
 import { createLog, type Log } from '../../src/gateway/telemetry/log.ts';
 import { MIGRATIONS } from '../../src/store/migrations.ts';
 import { createDatabaseOn, dropDatabaseOn, migratePostgres, runSql } from './postgres.ts';
@@ -57,7 +57,7 @@ const idle: PGlite[] = [];
 async function reset(pglite: PGlite): Promise<void> {
   await pglite.exec('rollback');
   await pglite.exec('discard all');
-  await pglite.exec(OWN_SESSION);
+  await pglite.exec(DIRECT_SESSION);
   await pglite.exec('drop schema public cascade; create schema public');
   await migratePglite(MIGRATIONS, pglite, createLog('error'));
 }

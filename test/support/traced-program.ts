@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { build, transform, type Plugin } from 'esbuild';
 import { parseAst } from 'vitest/node';
 
-import type { openStore } from '../../src/gateway/server/serve.ts';
+import type { openDatabaseOf } from '../../src/gateway/server/serve.ts';
 import type { createGateway } from '../../src/gateway/server/server.ts';
 import type { petStore } from '../../src/store/index.ts';
 
@@ -71,7 +71,7 @@ declare global {
 /** What the program exports. */
 interface TracedProgram {
   readonly createGateway: typeof createGateway;
-  readonly openStore: typeof openStore;
+  readonly openDatabaseOf: typeof openDatabaseOf;
   readonly petStore: typeof petStore;
 }
 
@@ -86,7 +86,7 @@ export async function importTraced(): Promise<TracedProgram> {
     stdin: {
       contents: `
         export { createGateway } from './src/gateway/server/server.ts';
-        export { openStore } from './src/gateway/server/serve.ts';
+        export { openDatabaseOf } from './src/gateway/server/serve.ts';
         export { petStore } from './src/store/index.ts';`,
       resolveDir: process.cwd(),
     },

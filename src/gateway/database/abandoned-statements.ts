@@ -2,20 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Log } from '../telemetry/log.ts';
 
-// Most server processes end within milliseconds: PostgreSQL checks every 20 ms whether a client is gone.
-const FIRST_MS = 25;
-const INTERVAL_MS = 1000;
+// How often to ask. Most server processes end within milliseconds: PostgreSQL checks every 20 ms whether a client is gone.
+const INTERVAL_MS = 50;
 // When to log that statements do not end.
 const LONG_MS = 2000;
 
-/** A server process that still runs a statement, and what it waits for, as in pg_stat_activity. */
-export interface RunningProcess {
-  readonly pid: number;
-  readonly waitEvent: string | null;
-}
-
-/** Returns those of some server processes that still run a statement. Rejects if the server does not respond. */
-export type FindRunning = (pids: readonly number[]) => Promise<readonly RunningProcess[]>;
+/**
+ * Returns those of some server processes that still run a statement, with what they wait for (wait_event in
+ * pg_stat_activity). Rejects if the server does not respond.
+ */
+export type FindRunning = (pids: readonly number[]) => Promise<ReadonlyMap<number, string>>;
 
 interface AbandonedStatement {
   /** The server process that ran it. */
@@ -39,8 +35,6 @@ export class AbandonedStatements {
   readonly #name: string;
   readonly #log: Log;
   #isWatching = false;
-  #delayMs = FIRST_MS;
-  #pause = new AbortController();
 
   constructor(findRunning: FindRunning, name: string, log: Log) {
     this.#findRunning = findRunning;
@@ -58,9 +52,6 @@ export class AbandonedStatements {
 
   add(statement: AbandonedStatement): void {
     this.#statements.set(statement, performance.now());
-    // However long the others take, this one probably ends soon.
-    this.#delayMs = FIRST_MS;
-    this.#pause.abort();
     if (!this.#isWatching) void this.#watch();
   }
 
@@ -68,14 +59,10 @@ export class AbandonedStatements {
   async check(): Promise<ReadonlyMap<number, string>> {
     const asked = [...this.#statements.keys()];
     if (asked.length === 0) return new Map();
-    const running = await this.#findRunning(asked.map(({ pid }) => pid)).catch(() => undefined);
-    if (!running) {
-      this.freeAll();
-      return new Map();
-    }
-    const waits = new Map(running.map(({ pid, waitEvent }) => [pid, waitEvent ?? 'nothing']));
-    this.#free(asked.filter(({ pid }) => !waits.has(pid)));
-    return waits;
+    const waits = await this.#findRunning(asked.map(({ pid }) => pid)).catch(() => undefined);
+    if (waits) this.#free(asked.filter(({ pid }) => !waits.has(pid)));
+    else this.freeAll();
+    return waits ?? new Map();
   }
 
   freeAll(): void {
@@ -111,17 +98,8 @@ export class AbandonedStatements {
         );
       }
       if (this.count === 0) break;
-      await this.#wait();
+      await sleep(INTERVAL_MS, undefined, { ref: false });
     }
     this.#isWatching = false;
-  }
-
-  /** Waits longer each time, until a statement is added. */
-  async #wait(): Promise<void> {
-    this.#pause = new AbortController();
-    const { signal } = this.#pause;
-    const ms = this.#delayMs;
-    this.#delayMs = Math.min(2 * ms, INTERVAL_MS);
-    await sleep(ms, undefined, { ref: false, signal }).catch(() => {});
   }
 }

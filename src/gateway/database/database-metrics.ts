@@ -7,24 +7,13 @@ import type { Load } from './session.ts';
 // Most statements take less than a millisecond; STATEMENT_TIMEOUT_MS is ten seconds by default.
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-function watchPool(poolUse: () => PoolUse, registers: Registry[]): void {
-  const help = {
-    max: 'Maximum number of pooled connections to PostgreSQL (POOL_SIZE, for each address).',
-    total: 'Number of pooled connections to PostgreSQL, in use or idle.',
-    idle: 'Number of idle pooled connections to PostgreSQL.',
-    waiting: 'Number of statements and transactions waiting for a connection.',
-  } as const;
-  for (const state of ['max', 'total', 'idle', 'waiting'] as const) {
-    void new Gauge({
-      name: `database_pool_${state}`,
-      help: help[state],
-      registers,
-      collect() {
-        this.set(poolUse()[state]);
-      },
-    });
-  }
-}
+const POOL_HELP = {
+  max: 'Maximum number of pooled connections to PostgreSQL (POOL_SIZE, for each address).',
+  total: 'Number of pooled connections to PostgreSQL, in use or idle.',
+  idle: 'Number of idle pooled connections to PostgreSQL.',
+  waiting: 'Number of statements and transactions waiting for a connection.',
+} as const;
+const POOL_STATES = ['max', 'total', 'idle', 'waiting'] as const;
 
 /** Returns the function to call when a statement starts, which returns the function to call when it ends. */
 function measureStatements(registers: Registry[]) {
@@ -60,34 +49,38 @@ export function createDatabaseMetrics(
 ) {
   const registry = new Registry();
   const registers = [registry];
-  if (poolUse) watchPool(poolUse, registers);
-  const addGauge = (name: string, help: string, isTrue: () => boolean | Promise<boolean>): void => {
+  const addGauge = (name: string, help: string, read: () => number | Promise<number>): void => {
     void new Gauge({
       name,
       help,
       registers,
       async collect() {
-        this.set((await isTrue()) ? 1 : 0);
+        this.set(await read());
       },
     });
   };
-  const isReady = (isTrue: (state: Readiness) => boolean) => (): Promise<boolean> =>
-    ping().then(isTrue, () => false);
-  addGauge(
-    'database_up',
-    'Whether the database, or its replica, responds in time.',
-    isReady(() => true),
+  if (poolUse) {
+    for (const state of POOL_STATES) {
+      addGauge(`database_pool_${state}`, POOL_HELP[state], () => poolUse()[state]);
+    }
+  }
+  addGauge('database_up', 'Whether the database, or its replica, responds in time.', () =>
+    ping().then(
+      () => 1,
+      () => 0,
+    ),
   );
-  addGauge(
-    'database_writable',
-    'Whether the database accepts writes.',
-    isReady(({ writes }) => writes),
+  addGauge('database_writable', 'Whether the database accepts writes.', () =>
+    ping().then(
+      ({ writes }) => Number(writes),
+      () => 0,
+    ),
   );
   if (replica) {
     addGauge(
       'database_replica_up',
       'Whether DATABASE_REPLICA_URL responds and has the migrations of DATABASE_URL; if not, the primary serves all reads.',
-      () => !replica.isLost(),
+      () => Number(!replica.isLost()),
     );
   }
   return {

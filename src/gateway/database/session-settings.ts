@@ -40,7 +40,7 @@ const POOLED_SESSION = Object.entries(TRACKED)
   .join(';');
 
 /** The SQL that sets these settings in a direct session. */
-export const OWN_SESSION = toSql({ ...TRACKED, ...DIRECT });
+export const DIRECT_SESSION = toSql({ ...TRACKED, ...DIRECT });
 
 // PostgreSQL cancels a statement within this time after its connection is closed. PostgreSQL on Windows does not
 // support this setting.
@@ -53,7 +53,7 @@ export function sessionSql({ statementTimeoutMs, pgbouncer }: Config): string {
   return [
     `SET statement_timeout = ${statementTimeoutMs}`,
     `SET idle_in_transaction_session_timeout = ${statementTimeoutMs}`,
-    OWN_SESSION,
+    DIRECT_SESSION,
     CHECK_CONNECTION,
   ].join(';');
 }

@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Config } from '../config/config.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { FindRunning, RunningProcess } from './abandoned-statements.ts';
+import type { FindRunning } from './abandoned-statements.ts';
 import { isRefused, PoolExhausted, toObstacle } from './database-errors.ts';
 import { PostgresServer, READ, type ServerOptions } from './postgres-server.ts';
 
 const PROBE_TIMEOUT_MS = 2000;
 const INTERVAL_MS = 1000;
 
-const RUNNING_SQL = `SELECT pid, wait_event AS "waitEvent" FROM pg_stat_activity
+const RUNNING_SQL = `SELECT pid, coalesce(wait_event, 'nothing') AS wait FROM pg_stat_activity
   WHERE pid = ANY($1) AND state NOT LIKE 'idle%'`;
 
 interface WatchOptions extends Pick<ServerOptions, 'onPrimary' | 'check'> {
@@ -111,10 +111,14 @@ export class WatchedServer {
     await Promise.all([this.probe.close(), this.pool.close()]);
   }
 
-  readonly #findRunning: FindRunning = (pids) =>
-    this.probe.run<RunningProcess>(RUNNING_SQL, [pids], READ).catch((error: unknown) => {
+  readonly #findRunning: FindRunning = async (pids) => {
+    try {
+      const found = await this.probe.run<{ pid: number; wait: string }>(RUNNING_SQL, [pids], READ);
+      return new Map(found.map(({ pid, wait }) => [pid, wait]));
+    } catch (error) {
       // A server that allows no more connections responds, so its processes have not gone.
-      if (isRefused(error)) return pids.map((pid) => ({ pid, waitEvent: null }));
+      if (isRefused(error)) return new Map(pids.map((pid) => [pid, 'nothing']));
       throw error;
-    });
+    }
+  };
 }

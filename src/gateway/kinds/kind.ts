@@ -58,9 +58,9 @@ export interface Kind<Value = unknown> {
   readonly sqlType: string;
   /** Converts a value to a parameter of a statement. */
   toParameter(value: Value): unknown;
-  /** Parses PostgreSQL's text for the type with this OID. Omitted if the drivers parse it correctly and fast. */
-  readonly parser?: { readonly oid: number; readonly parse: (text: string) => Value };
-  /** Parses a value from PostgreSQL's JSON, such as a row in the change log. */
+  /** The OID of the type, unless the drivers parse its text correctly and fast. */
+  readonly oid?: number;
+  /** Parses PostgreSQL's text for a value, in a row or in JSON, such as that of the change log. */
   readonly fromText: (text: string) => Value;
   /** Writes a column as JSON for the response, in a compiled statement; null for null, and for what has no JSON. */
   readonly json: (column: string) => readonly Part[];

@@ -22,7 +22,7 @@ export const kindOfScalar = (name: string): Kind | undefined => BY_SCALAR.get(na
 
 /** Parsers of PostgreSQL's text by OID, for the drivers. */
 export const TYPE_PARSERS: Readonly<Record<number, (text: string) => unknown>> = Object.fromEntries(
-  Object.values<Kind>(KINDS).flatMap(({ parser }) => (parser ? [[parser.oid, parser.parse]] : [])),
+  Object.values<Kind>(KINDS).flatMap(({ oid, fromText }) => (oid ? [[oid, fromText]] : [])),
 );
 
 /** Returns the kind of the values of an enum in schema.prisma. */

@@ -12,12 +12,12 @@ const upTo = (maxLength: number): z.ZodType<string> =>
   ).meta({ maxLength });
 
 /** Text that may be empty. */
-const toPart = ({ maxLength }: ColumnLimits): z.ZodType<string> =>
+const toOptional = ({ maxLength }: ColumnLimits): z.ZodType<string> =>
   maxLength === null ? Text : upTo(maxLength);
 
 /** Text that is not blank. It is stored unchanged. */
 const toRequired = (limits: ColumnLimits): z.ZodType<string> =>
-  toPart(limits)
+  toOptional(limits)
     .refine((text) => text.trim() !== '', {
       error: 'must not be blank.',
       params: { code: 'REQUIRED' },
@@ -37,13 +37,9 @@ const BY_CODE_POINT: Sort<string> = {
 };
 
 /** Text, which must not be blank unless the column is nullable. */
-export const TEXT: Kind<string> & {
-  /** Validates part of a string, such as a search term. */
-  readonly part: Kind<string>['rule'];
-} = {
+export const TEXT: Kind<string> = {
   graphql: 'String',
-  rule: (limits) => (limits.isNullable ? toPart(limits) : toRequired(limits)),
-  part: toPart,
+  rule: (limits) => (limits.isNullable ? toOptional(limits) : toRequired(limits)),
   sqlType: 'text',
   toParameter: (text) => text,
   fromText: String,

@@ -29,31 +29,27 @@ class StoredDate extends Date {
 // PostgreSQL's format of a time with DateStyle ISO in UTC: `2026-12-03 09:00:00.5+00`.
 const ISO_IN_UTC = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?\+00$/;
 
-/**
- * Parses a time in PostgreSQL's format. Any other format results in an invalid Date, so that the field fails: a guess
- * could be a different day. The same applies to `infinity`, years after 9999 and years BC, which the input rules reject.
- */
-function parseTime(text: string): Date {
-  if (!ISO_IN_UTC.test(text)) return new Date(Number.NaN);
-  const milliseconds = text.slice(20, -3).padEnd(3, '0');
-  return new StoredDate(`${text.slice(0, 10)}T${text.slice(11, 19)}.${milliseconds}Z`);
-}
-
 // PostgreSQL's format of a time in JSON. In most time zones, offsets from UTC had seconds before about 1900:
 // `1880-01-01T12:00:00+00:09:21`.
 const ISO_WITH_OFFSET = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)([+-])(\d\d:\d\d)(?::(\d\d))?$/;
 
-/** Parses a time in PostgreSQL's JSON. Invalid values are treated as in parseTime. */
-function parseJson(text: string): Date {
+/**
+ * Parses a time in one of these formats. Any other format results in an invalid Date, so that the field fails: a guess
+ * could be a different day. The same applies to `infinity`, years after 9999 and years BC, which the input rules reject.
+ */
+function parseTime(text: string): Date {
+  if (ISO_IN_UTC.test(text)) {
+    const milliseconds = text.slice(20, -3).padEnd(3, '0');
+    return new StoredDate(`${text.slice(0, 10)}T${text.slice(11, 19)}.${milliseconds}Z`);
+  }
   const [, local, sign, offset, seconds = '0'] = ISO_WITH_OFFSET.exec(text) ?? [];
   const time = Date.parse(`${local}${sign}${offset}`) - Number(`${sign}${seconds}`) * 1000;
   return new Date(EARLIEST_MS <= time && time <= LATEST_MS ? time : Number.NaN);
 }
 
 /** Parses a day as midnight in UTC. Invalid values are treated as in parseTime. */
-function parseDay(text: string): Date {
-  return new Date(/^\d{4}-\d\d-\d\d$/.test(text) ? text : Number.NaN);
-}
+const parseDay = (text: string): Date =>
+  new Date(/^\d{4}-\d\d-\d\d$/.test(text) ? text : Number.NaN);
 
 const rangeRule = (noun: string) =>
   z
@@ -124,8 +120,8 @@ export const DATE_TIME: Kind<Date> = {
   rule: () => Time,
   sqlType: 'timestamptz',
   toParameter: (time) => time.toISOString(),
-  parser: { oid: 1184, parse: parseTime },
-  fromText: parseJson,
+  oid: 1184,
+  fromText: parseTime,
   json: (column) => ['"', { sql: timeAsText(column) }, '"'],
   sort: sortBy(
     'timestamptz',
@@ -151,7 +147,7 @@ export const DATE: Kind<Date> = {
   rule: () => Day,
   sqlType: 'date',
   toParameter: (day) => toDay(day),
-  parser: { oid: 1082, parse: parseDay },
+  oid: 1082,
   fromText: parseDay,
   json: (column) => ['"', { sql: dayAsText(column) }, '"'],
   sort: sortBy(

@@ -83,7 +83,7 @@ export function words(field: Field<string>, { only, ...about }: About): Filter {
   const all = `${only} contains all of these words or parts of words, in any order, ignoring case and accents`;
   return {
     ...byColumn('words', field, { ...about, only: all }),
-    rule: TEXT.part(field).transform((text) => text.trim() || null),
+    rule: TEXT.rule({ ...field, isNullable: true }).transform((text) => text.trim() || null),
   };
 }
 

@@ -158,8 +158,8 @@ function hasValues(line: object, fields: readonly Field[], values: string): bool
   return fields.every((field, index) => {
     const text = texts[index];
     if (text === undefined) return false;
-    const parse = field.kind.parser?.parse ?? field.kind.fromText;
-    return !isGiven(field, line) || field.kind.toParameter(parse(text)) === toCell(field, line);
+    const { kind } = field;
+    return !isGiven(field, line) || kind.toParameter(kind.fromText(text)) === toCell(field, line);
   });
 }
 

@@ -40,6 +40,7 @@ interface ForeignKey {
 
 /** A model, as described by prisma/tables.js. */
 export interface Model {
+  /** The GraphQL type of the rows. */
   readonly type: string;
   readonly name: string;
   readonly description: string | null;
@@ -87,13 +88,10 @@ interface AliasedTable<Row> {
 }
 
 /** A stored table, with the SQL that reads and writes all of its columns. */
-export interface StoredTable<Row> extends Table<Row> {
-  /** The GraphQL type of the rows. */
-  readonly type: string;
+export interface StoredTable<Row> extends Table<Row>, Pick<Model, 'type' | 'foreignKeys'> {
   readonly description: string;
   /** The plurals of what refers to this table's rows and prevents their deletion. */
   readonly usedBy: readonly string[];
-  readonly foreignKeys: readonly ForeignKey[];
   /** The lists of fields in which no two rows can have the same values. */
   readonly uniques: readonly (readonly Field[])[];
   /** The enums of its columns. */

@@ -35,7 +35,7 @@ async function listen(server: Server, { host, port }: Config): Promise<string> {
  * use what a later release removes.
  * @throws ConfigError, MigrationError
  */
-export async function openStore(store: Store, config: Config, log: Log): Promise<Database> {
+export async function openDatabaseOf(store: Store, config: Config, log: Log): Promise<Database> {
   if (config.manifest) {
     const manifest = readManifest(config.manifest, store.schema, config);
     announceDeprecated('document', manifest, store.schema, log);
@@ -68,7 +68,7 @@ function stopBySignal(close: () => Promise<void>, log: Log): void {
 /** @throws ConfigError, MigrationError */
 async function serve(store: Store, config: Config, log: Log): Promise<void> {
   const [db, { createGateway }] = await Promise.all([
-    openStore(store, config, log),
+    openDatabaseOf(store, config, log),
     // Loaded while the database opens.
     import('./server.ts'),
   ]);

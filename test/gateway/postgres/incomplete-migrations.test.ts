@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 
 import { readConfig } from '../../../src/gateway/config/config.ts';
 import type { Store } from '../../../src/gateway/index.ts';
-import { openStore } from '../../../src/gateway/server/serve.ts';
+import { openDatabaseOf } from '../../../src/gateway/server/serve.ts';
 import { createLog } from '../../../src/gateway/telemetry/log.ts';
 import { createDatabaseOn, dropDatabaseOn } from '../../support/postgres.ts';
 import { bookshop } from '../bookshop/index.ts';
@@ -33,7 +33,7 @@ async function open(
   const url = await createDatabaseOn(server);
   const store = { ...bookshop, ...parts, migrations: pathToFileURL(`${folder}/`) };
   try {
-    const db = await openStore(store, readConfig({ DATABASE_URL: url }), createLog('error'));
+    const db = await openDatabaseOf(store, readConfig({ DATABASE_URL: url }), createLog('error'));
     await db.close();
   } finally {
     await dropDatabaseOn(server, url);

@@ -30,11 +30,11 @@ let files: readonly string[];
 let data: unknown;
 let close: () => Promise<void>;
 beforeAll(async () => {
-  const { createGateway, openStore, petStore } = await importTraced();
+  const { createGateway, openDatabaseOf, petStore } = await importTraced();
   const { url: store, drop } = await copyOnPostgres();
   const config = readConfig({ DATABASE_URL: store });
   const log = createLog('error');
-  const db = await openStore(petStore, config, log);
+  const db = await openDatabaseOf(petStore, config, log);
   await fillSample(db, petStore);
   const { server } = await createGateway(petStore, db, config, log);
   server.listen(0, '127.0.0.1');

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { readConfig } from '../../../src/gateway/config/config.ts';
 import { MigrationError } from '../../../src/gateway/database/migrations.ts';
 import type { Store } from '../../../src/gateway/index.ts';
-import { openStore } from '../../../src/gateway/server/serve.ts';
+import { openDatabaseOf } from '../../../src/gateway/server/serve.ts';
 import { createLog } from '../../../src/gateway/telemetry/log.ts';
 import { petStore } from '../../../src/store/index.ts';
 import { pets } from '../../../src/store/pet/pets.ts';
@@ -23,7 +23,7 @@ async function openAfter(sql: string, store: Store = petStore): Promise<unknown[
   log.warn = (text: unknown) => void warnings.push(text);
   try {
     await runSql(url, sql);
-    const db = await openStore(store, readConfig({ DATABASE_URL: url }), log);
+    const db = await openDatabaseOf(store, readConfig({ DATABASE_URL: url }), log);
     await db.close();
   } finally {
     await drop();

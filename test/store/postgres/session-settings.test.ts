@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import { expect, it } from 'vitest';
 
-import { openStore } from '../../../src/gateway/server/serve.ts';
+import { openDatabaseOf } from '../../../src/gateway/server/serve.ts';
 import { petStore } from '../../../src/store/index.ts';
 import { copyOnPostgres, openCopyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, type OpenDatabase, startGateway } from '../../support/gateway.ts';
@@ -42,7 +42,7 @@ async function createHostile(): Promise<OpenDatabase> {
   );
   return async (config, log) => {
     const settings = { ...config, databaseUrl: url, sampleStore: false };
-    const db = await openStore(petStore, settings, log);
+    const db = await openDatabaseOf(petStore, settings, log);
     const close = async (): Promise<void> => {
       await db.close();
       await drop();

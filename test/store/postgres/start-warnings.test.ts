@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 
 import { ConfigError, readConfig } from '../../../src/gateway/config/config.ts';
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { openStore } from '../../../src/gateway/server/serve.ts';
+import { openDatabaseOf } from '../../../src/gateway/server/serve.ts';
 import { createLog } from '../../../src/gateway/telemetry/log.ts';
 import { petStore } from '../../../src/store/index.ts';
 import { MIGRATIONS } from '../../../src/store/migrations.ts';
@@ -27,7 +27,7 @@ async function readWarnings(environment: Record<string, string> = {}): Promise<u
   const log = createLog('silent');
   log.warn = (text: unknown) => void warnings.push(text);
   const config = readConfig({ DATABASE_URL: database.url, ...environment });
-  const db = await openStore(petStore, config, log);
+  const db = await openDatabaseOf(petStore, config, log);
   await db.close();
   return warnings;
 }

@@ -9,7 +9,7 @@ import { watchStatement } from '../../telemetry/request-log.ts';
 import { createDatabase, type Database } from '../database.ts';
 import type { Driver, Readiness } from '../driver.ts';
 import { migrate, requireMigrated, type RunSql } from '../migrations.ts';
-import { OWN_SESSION } from '../session-settings.ts';
+import { DIRECT_SESSION } from '../session-settings.ts';
 import { onlyRow, type Runner, type RunOptions } from '../session.ts';
 
 // PGlite has a single session, so a second heavy statement would only delay light statements.
@@ -58,7 +58,7 @@ export async function createPglite(options: PGliteOptions): Promise<PGlite> {
     extensions: { pg_trgm },
   });
   yieldBetweenStatements(pglite);
-  await pglite.exec(OWN_SESSION);
+  await pglite.exec(DIRECT_SESSION);
   return pglite;
 }
 
