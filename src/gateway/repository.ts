@@ -11,7 +11,7 @@ import {
   readConditions,
   requireRecordable,
 } from './list/conditions.ts';
-import { type Pages, pagesOf } from './list/list-loaders.ts';
+import { type ListLoaders, pagesOf } from './list/list-loaders.ts';
 import { createListing, type Listing, requireIndexes } from './list/listing.ts';
 import type { RecordedCondition } from './list/recorded.ts';
 import { createSorts, type ListSorts, type Sorts } from './list/sorts.ts';
@@ -81,9 +81,9 @@ export interface Repository<Row extends object = object, New = unknown> extends 
   readonly byId: RowLoader<Row | null>;
   /** Loads a row that must exist. */
   readonly required: RowLoader<Row>;
-  readonly pages: Pages<Row>;
+  readonly pages: ListLoaders<Row>;
   /** Returns the lists of each parent's rows; `field` is the reference to the parent. */
-  readonly pagesBy: (field: keyof Row & string) => Pages<Row>;
+  readonly pagesBy: (field: keyof Row & string) => ListLoaders<Row>;
   /** The rules of the inputs for a new row and for an update. */
   readonly newRule: z.ZodType<New>;
   readonly updateRule: z.ZodType;

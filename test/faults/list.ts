@@ -157,7 +157,7 @@ const IDEMPOTENCY: Fault[] = [
 const CHANGES: Fault[] = [
   {
     name: 'a subscription that resumes repeats changes',
-    file: 'src/gateway/changes/change-log-reader.ts',
+    file: 'src/gateway/changes/feed.ts',
     text: 'return this.#recent.slice(index + 1);',
     replacement: 'return this.#recent;',
     test: ['test/store/subscriptions.test.ts', 'does not repeat changes'],
@@ -186,8 +186,8 @@ const CHANGES: Fault[] = [
   {
     name: 'changes made at another gateway arrive a second late',
     file: 'src/gateway/changes/feed.ts',
-    text: 'db.notifications?.notify()',
-    replacement: 'void db.notifications',
+    text: 'this.#db.notifications?.notify()',
+    replacement: 'void this.#db.notifications',
     test: ['test/store/postgres/changes.test.ts', 'notify each other'],
   },
   {
@@ -296,8 +296,8 @@ const LIMITS: Fault[] = [
     name: "one caller's documents delay the documents of all other callers",
     file: 'src/gateway/database/fair-queue.ts',
     text: `
-  tasksOf.delete(caller);
-  tasksOf.set(caller, tasks);`,
+    this.#tasksOf.delete(caller);
+    this.#tasksOf.set(caller, tasks);`,
     replacement: '',
     test: ['test/gateway/fair-queue.test.ts', 'lets callers take turns'],
   },
@@ -310,9 +310,9 @@ const LIMITS: Fault[] = [
   },
   {
     name: 'a caller that closes a subscription does not get its cost back',
-    file: 'src/gateway/operation/streams.ts',
-    text: 'own.cost -= cost;',
-    replacement: '',
+    file: 'src/gateway/changes/streams.ts',
+    text: 'this.cost -= stream.cost;',
+    replacement: 'return;',
     test: ['test/gateway/stream-budget.test.ts', 'beyond the budget of its caller'],
   },
   {
@@ -385,8 +385,8 @@ const LISTS: Fault[] = [
   {
     name: 'two lists in an operation return the rows of one filter',
     file: 'src/gateway/list/list-loaders.ts',
-    text: 'sharedOf(source)(JSON.stringify([args]), recipient, (recipients)',
-    replacement: 'sharedOf(source)(JSON.stringify([]), recipient, (recipients)',
+    text: 'groupBy: ({ args }) => JSON.stringify([args]),',
+    replacement: '',
     test: ['test/store/statements.test.ts', 'return their own rows if their arguments differ'],
   },
   {

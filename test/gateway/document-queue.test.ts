@@ -166,7 +166,7 @@ describe('a new document that many callers send', () => {
       });
     };
     // Its queue is busy until the next tick, so all of them wait.
-    void documents.queueOf(text, ofAnn)('ann', () => {});
+    void documents.queueOf(text, ofAnn).run('ann', () => {});
     const subjects = Array.from({ length: 20 }, (_, n) => `caller ${n}`);
     const [first, ...others] = await Promise.all(subjects.map(send));
     expect(first).toBeUndefined();

@@ -139,7 +139,7 @@ export class PostgresServer implements TransactionRunner {
         clearInterval(timer);
       }
     };
-    return this.#pool.lend(writes, send, recipient?.requestLog).catch((error: unknown) => {
+    return this.#pool.lend(writes, send, recipient).catch((error: unknown) => {
       throw this.#toLossError(error, writes);
     });
   }
@@ -170,7 +170,7 @@ export class PostgresServer implements TransactionRunner {
         throw error;
       }
     };
-    return this.#pool.lend(true, commit, requestLog).catch((error: unknown) => {
+    return this.#pool.lend(true, commit, recipient).catch((error: unknown) => {
       throw this.#toLossError(error, writes);
     });
   }

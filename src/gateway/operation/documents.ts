@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { type Caller, callerKeyOf } from '../auth/caller.ts';
 import type { Config } from '../config/config.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
-import { createFairQueue } from '../database/fair-queue.ts';
+import { FairQueue } from '../database/fair-queue.ts';
 import { RecipientGone } from '../database/recipient.ts';
 import { addWait } from '../telemetry/request-log.ts';
 import { hashOf, type Manifest, withoutPrefix } from './manifest.ts';
@@ -38,11 +38,7 @@ function createSection(maxWaitMs: number) {
       maxSize: MAX_CACHED_BYTES,
       sizeCalculation: bytesOf,
     }),
-    enqueue: createFairQueue({
-      concurrency: 1,
-      maxWaiting: MAX_WAITING,
-      maxWaitMs,
-    }),
+    queue: new FairQueue({ concurrency: 1, maxWaiting: MAX_WAITING, maxWaitMs, pause: 'rest' }),
   };
 }
 
@@ -91,7 +87,7 @@ export function createDocuments(
       if (mode === 'automatic') sectionsOf(caller).textOf.set(hashOf(text), text);
     },
     /** Returns the queue in which a new document waits for its slot. */
-    queueOf: (text: string, caller: Caller) => sectionOf(text, caller).enqueue,
+    queueOf: (text: string, caller: Caller) => sectionOf(text, caller).queue,
   };
 }
 
@@ -168,7 +164,7 @@ export function createInTurn(documents: Documents): InTurn {
     await slots.get(id);
     const known = documents.find(text, caller);
     if (known) return accept(known);
-    const inSlot = documents.queueOf(text, caller)(
+    const inSlot = documents.queueOf(text, caller).run(
       key,
       () => {
         addWait(requestLog, 'queueMs', arrivedAt);

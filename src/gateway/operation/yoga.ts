@@ -1,6 +1,7 @@
 import { type ExecutionResult, type GraphQLSchema, OperationTypeNode } from 'graphql';
 import { createYoga, isAsyncIterable } from 'graphql-yoga';
 
+import type { Streams } from '../changes/streams.ts';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../context.ts';
 import { toError } from '../contract/gateway-error.ts';
@@ -22,7 +23,6 @@ import { limitTime } from './steps/limit-time.ts';
 import { countUsage, reportDeprecations } from './steps/report-usage.ts';
 import { subscribeToChanges } from './steps/subscribe.ts';
 import { traceOperations } from './steps/trace-operations.ts';
-import type { Streams } from './streams.ts';
 
 export type Results = ExecutionResult | AsyncIterable<ExecutionResult>;
 

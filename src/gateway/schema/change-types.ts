@@ -1,14 +1,15 @@
 import type { OutputRef } from '@pothos/core';
 
+import type { Selection } from '../changes/catch-up.ts';
 import {
   type Change as RecordedChange,
   changePagesOf,
   cursorOf,
-  knownOf,
   parseCursor,
   requireKept,
+  supportedChanges,
 } from '../changes/change-log.ts';
-import type { ChangeFeed } from '../changes/feed.ts';
+import { AFTER_COST } from '../changes/streams.ts';
 import { type CallContext, streamOf } from '../context.ts';
 import { SEARCH_COST } from '../list/conditions.ts';
 import type { ListArguments, PageArguments } from '../list/listing.ts';
@@ -18,9 +19,6 @@ import type { Builder } from './builder-types.ts';
 import { rootPage } from './connections.ts';
 import type { defineInputTypes } from './input-types.ts';
 import { relatedRow } from './rows.ts';
-
-/** The cost of a page of old changes, which a subscription with a cursor reads first. */
-export const AFTER_COST = 200;
 
 // The size of a change's cursor if its transaction and its id both have 19 digits, and its time has 13 (until 2286).
 const CHANGE_CURSOR_BYTES = 96;
@@ -96,7 +94,7 @@ function defineQuery(
     { name: 'ChangeEdge' },
   );
 
-  const page = rootPage(changePagesOf(knownOf(types.map(({ type }) => type))));
+  const page = rootPage(changePagesOf(supportedChanges(types.map(({ type }) => type))));
 
   builder.queryField('changes', (t) =>
     t.connection(
@@ -139,13 +137,14 @@ function defineQuery(
 
 function followIn(
   context: CallContext,
-  request: Omit<Parameters<ChangeFeed['subscribe']>[0], 'source' | 'callerKey' | 'end' | 'signal'>,
+  selection: Omit<Selection, 'source'>,
+  { after }: Pick<PageArguments, 'after'>,
 ) {
   const { changes, source } = context;
-  const { callerKey, end, signal, lastEventId } = streamOf(context);
+  const stream = streamOf(context);
+  const { lastEventId } = stream;
   if (lastEventId !== undefined) parseCursor(lastEventId, 'Last-Event-ID');
-  const after = lastEventId ?? request.after;
-  return changes.subscribe({ ...request, after, source, callerKey, end, signal });
+  return changes.follow(stream, { ...selection, source }, lastEventId ?? after);
 }
 
 /** @throws InvalidCursor */
@@ -183,8 +182,8 @@ const defineChanged = (
         ...afterArgument(builder),
       },
       extensions: { checkArguments: checkAfter },
-      subscribe: (_root, { types, after }, context) =>
-        followIn(context, { types: types ?? known, filter: undefined, after }),
+      subscribe: (_root, args, context) =>
+        followIn(context, { types: args.types ?? known, filter: undefined }, args),
       resolve: (change) => change,
     }),
   );
@@ -255,9 +254,9 @@ export function defineChanges(builder: Builder, { filterOf }: ReturnType<typeof 
               if (args.filter != null) rows.toRecorded(args.filter);
             },
           },
-          subscribe: (_root, { filter, after }, context) => {
-            const rowFilter = filter == null ? undefined : rows.toRecorded(filter);
-            return followIn(context, { types: [type], filter: rowFilter, after });
+          subscribe: (_root, args, context) => {
+            const filter = args.filter == null ? undefined : rows.toRecorded(args.filter);
+            return followIn(context, { types: [type], filter }, args);
           },
           resolve: (change) => change,
         }),

@@ -1,7 +1,7 @@
 import type { Sql } from 'sql-template-tag';
 import type { ZodType } from 'zod';
 
-import type { ListSource } from '../list/list-loaders.ts';
+import type { ListSql } from '../list/list-loaders.ts';
 import type { Table } from '../model/table.ts';
 
 export type Arguments = Readonly<Record<string, unknown>>;
@@ -31,13 +31,13 @@ export interface RelatedRow {
 /** A page of a list. */
 export interface ListOfRows {
   readonly kind: 'list';
-  readonly source: ListSource;
+  readonly source: ListSql;
 }
 
 /** The number of rows in a list. */
 export interface CountOfRows {
   readonly kind: 'count';
-  readonly source: ListSource;
+  readonly source: ListSql;
 }
 
 /** The row of an aggregate, whose columns have the names of the fields. */

@@ -38,11 +38,9 @@ export async function announceInfinite(
       // An index on the sort's key finds them, and the missing times, which count as infinite.
       const key = kind.sort.sql(column, isNullable);
       const where = `${key} in ('infinity', '-infinity') and ${column} is not null`;
-      const found = await db.query(
-        sql`select from ${raw(`${name} where ${where}`)} limit 1`,
-        'once',
-        'heavy',
-      );
+      const found = await db.query(sql`select from ${raw(`${name} where ${where}`)} limit 1`, {
+        load: 'heavy',
+      });
       if (found.length === 0) continue;
       log.warn(
         `${name}.${column} has rows with infinity or -infinity, which a later release will replace by null.`,

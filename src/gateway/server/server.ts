@@ -1,11 +1,11 @@
 import { createAuthenticate } from '../auth/caller.ts';
-import { createFeed } from '../changes/feed.ts';
+import { ChangeFeed } from '../changes/feed.ts';
+import { Streams } from '../changes/streams.ts';
 import type { Config } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
 import type { Context } from '../context.ts';
 import type { Database } from '../database/database.ts';
 import { createSourceFor } from '../model/source-for.ts';
-import { createStreams } from '../operation/streams.ts';
 import { createExecutor } from '../operation/yoga.ts';
 import type { Store } from '../store.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -25,7 +25,7 @@ export async function createGateway(store: Store, db: Database, config: Config, 
   const deprecated = deprecatedOf(store.rest.operations);
   const facts = { version: VERSION, deprecated, sunset, maxCost: limits.maxCost };
   const metrics = createMetrics(db.registry, facts);
-  const changes = createFeed(
+  const changes = new ChangeFeed(
     db,
     [...store.changedTypes.keys()],
     log,
@@ -38,7 +38,7 @@ export async function createGateway(store: Store, db: Database, config: Config, 
     changes,
     authenticate: createAuthenticate(config.auth),
   };
-  const streams = createStreams(config, metrics.streams);
+  const streams = new Streams(config, metrics.streams);
   const graphql = { schema: store.schema, context, config, log, metrics, streams };
   const options = { ...graphql, executor: createExecutor(graphql, store.plugins) };
   const { routes, endStreams } = createGraphqlEndpoint(options);

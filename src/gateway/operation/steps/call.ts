@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import type { ExecutionResult, GraphQLSchema } from 'graphql';
 
-import type { Caller } from '../../auth/caller.ts';
+import { type Caller, callerKeyOf } from '../../auth/caller.ts';
 import type { Context } from '../../context.ts';
+import type { DataSource } from '../../database/data-source.ts';
 import type { Recipient } from '../../database/recipient.ts';
-import type { DataSource } from '../../model/loaders.ts';
 import type { RequestLog } from '../../telemetry/request-log.ts';
 import type { Estimate, Variables } from '../analysis/field-cost.ts';
 import type { JsonObject } from '../json-text.ts';
@@ -67,15 +67,20 @@ export interface Call extends RequestContext {
 /** The client of a request over HTTP, which receives its results. */
 export class HttpClient implements Recipient {
   readonly requestLog: RequestLog;
-  readonly #res: ServerResponse | undefined;
+  lists: Recipient['lists'] = undefined;
+  readonly #request: OperationRequest;
 
-  constructor({ res, requestLog }: OperationRequest) {
-    this.#res = res;
-    this.requestLog = requestLog;
+  constructor(request: OperationRequest) {
+    this.requestLog = request.requestLog;
+    this.#request = request;
+  }
+
+  get callerKey(): string {
+    return callerKeyOf(this.#request.caller, this.#request.req);
   }
 
   get destroyed(): boolean {
-    return this.#res?.destroyed === true;
+    return this.#request.res?.destroyed === true;
   }
 }
 

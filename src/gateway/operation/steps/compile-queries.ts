@@ -2,15 +2,14 @@ import { type ExecutionResult, GraphQLError, OperationTypeNode } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 
 import { GatewayError } from '../../contract/gateway-error.ts';
+import type { DataSource } from '../../database/data-source.ts';
 import { isServerFault } from '../../database/database-errors.ts';
-import { perObject } from '../../database/per-object.ts';
 import { RecipientGone } from '../../database/recipient.ts';
-import type { DataSource } from '../../model/loaders.ts';
 import { JsonText } from '../json-text.ts';
 import type { Operation } from '../operation.ts';
 import { type CompiledQuery, compileQuery, type PreparedStatement } from '../statement/compile.ts';
 import { UNSENDABLE } from '../statement/json-sql.ts';
-import { createRunStatement } from '../statement/run-statement.ts';
+import { runStatement } from '../statement/run-statement.ts';
 import type { Call } from './call.ts';
 import { coerceVariables } from './graphql-js.ts';
 
@@ -50,7 +49,6 @@ const failingSource = (source: DataSource, error: unknown): DataSource => ({
  */
 export function compileQueries(source: DataSource): Plugin<Call> {
   const states = new WeakMap<Operation, QueryState>();
-  const runOf = perObject(createRunStatement);
 
   const countExecution = ({ schema, operation }: Call): QueryState => {
     const state = states.get(operation) ?? { executions: 0, compiled: undefined };
@@ -69,7 +67,7 @@ export function compileQueries(source: DataSource): Plugin<Call> {
   ): Promise<ExecutionResult> => {
     let json: string;
     try {
-      json = await runOf(call.source)(prepared, call.recipient);
+      json = await runStatement(call.source, prepared, call.recipient);
     } catch (error) {
       if (!isServerFault(error) && !(error instanceof RecipientGone)) {
         state.compiled = undefined;

@@ -20,8 +20,9 @@ import type { Plugin } from 'graphql-yoga';
 import type { Config } from '../../config/config.ts';
 import type { CallContext, Origin } from '../../context.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
+import { bindSource } from '../../database/data-source.ts';
 import { perObject } from '../../database/per-object.ts';
-import { bindSource } from '../../model/loaders.ts';
+import { PatientRecipient } from '../../database/recipient.ts';
 import type { Variables } from '../analysis/field-cost.ts';
 import { usageOf, usesChanges } from '../analysis/usage.ts';
 import { MAX_VALIDATION_ERRORS } from '../analysis/validation.ts';
@@ -179,11 +180,10 @@ export class ExecutionContext implements CallContext {
   readonly source: CallContext['source'];
   readonly changes: CallContext['changes'];
   readonly recipient: CallContext['recipient'];
-  limit: CallContext['limit'] = undefined;
   readonly origin: Origin;
 
-  constructor({ source, changes, recipient }: Omit<CallContext, 'limit'>, origin: Origin) {
-    this.source = bindSource(source, { requestLog: recipient.requestLog });
+  constructor({ source, changes, recipient }: CallContext, origin: Origin) {
+    this.source = bindSource(source, new PatientRecipient(recipient));
     this.changes = changes;
     this.recipient = recipient;
     this.origin = origin;
