@@ -1,8 +1,8 @@
 import type { Authenticate, Caller } from './auth/caller.ts';
 import type { ChangeFeed } from './changes/feed.ts';
 import type { Stream } from './changes/streams.ts';
-import type { DataSource } from './database/data-source.ts';
 import type { Recipient } from './database/recipient.ts';
+import type { DataSource } from './model/loaders.ts';
 import type { SourceFor } from './model/source-for.ts';
 import type { RequestLog } from './telemetry/request-log.ts';
 

@@ -14,8 +14,6 @@ export {
 export { timeAsText } from './kinds/times.ts';
 
 // The database: statements, and the meaning of PostgreSQL's errors.
-export { createBatcher, MAX_SHARED } from './database/batcher.ts';
-export type { DataSource } from './database/data-source.ts';
 export { isDuplicate, isOutOfRange, isRolledBack } from './database/database-errors.ts';
 export { onlyRow, type Session } from './database/session.ts';
 
@@ -23,6 +21,7 @@ export { onlyRow, type Session } from './database/session.ts';
 export * as filterBy from './list/filter-by.ts';
 export { defineWrite } from './model/define-write.ts';
 export { writeOnce } from './model/idempotency.ts';
+export { createBatcher, type DataSource, MAX_SHARED } from './model/loaders.ts';
 export { insertLines, linesOf, rowsOfLines } from './model/lines.ts';
 export { createRepository } from './repository.ts';
 export { createTables } from './model/stored-table.ts';

@@ -3,8 +3,8 @@ import type { Plugin } from 'graphql-yoga';
 import type { z } from 'zod';
 
 import type { ErrorCodes } from './contract/error-codes.ts';
-import type { DataSource } from './database/data-source.ts';
 import type { Session } from './database/session.ts';
+import type { DataSource } from './model/loaders.ts';
 import type { Repository } from './repository.ts';
 
 /** A GET route, and what the OpenAPI document and the migration guide say about it. */

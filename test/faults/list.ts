@@ -311,8 +311,8 @@ const LIMITS: Fault[] = [
   {
     name: 'a caller that closes a subscription does not get its cost back',
     file: 'src/gateway/changes/streams.ts',
-    text: 'this.cost -= stream.cost;',
-    replacement: 'return;',
+    text: 'own?.delete(stream);',
+    replacement: '',
     test: ['test/gateway/stream-budget.test.ts', 'beyond the budget of its caller'],
   },
   {

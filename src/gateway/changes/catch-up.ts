@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import sql, { join, raw } from 'sql-template-tag';
 
-import type { DataSource } from '../database/data-source.ts';
 import { FairQueue } from '../database/fair-queue.ts';
+import type { DataSource } from '../model/loaders.ts';
 import {
   type Change,
   compare,

@@ -10,7 +10,7 @@ import { pagesOf } from '../list/list-loaders.ts';
 import type { Listing } from '../list/listing.ts';
 import type { RecordedRow } from '../model/stored-table.ts';
 import { columnsOf } from '../model/table.ts';
-import type { LogSize } from '../telemetry/change-log-metrics.ts';
+import type { LogSize } from '../telemetry/change-metrics.ts';
 
 const KINDS = ['created', 'updated', 'deleted'] as const;
 

@@ -1,7 +1,7 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag';
 
-import type { DataSource } from '../database/data-source.ts';
 import type { RecordedCondition } from '../list/recorded.ts';
+import type { DataSource } from '../model/loaders.ts';
 import type { RecordedRow } from '../model/stored-table.ts';
 import type { Change } from './change-log.ts';
 

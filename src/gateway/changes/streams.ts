@@ -6,8 +6,8 @@ import { GatewayError, Unauthenticated, Unavailable } from '../contract/gateway-
 import { toGatewayError } from '../database/database-errors.ts';
 import { findMost } from '../database/fair-queue.ts';
 import type { Recipient } from '../database/recipient.ts';
+import type { ChangeMetrics } from '../telemetry/change-metrics.ts';
 import type { RequestLog } from '../telemetry/request-log.ts';
-import type { StreamMetrics } from '../telemetry/stream-metrics.ts';
 import { type Position, START } from './change-log.ts';
 
 /** The cost of a page of old changes, which a subscription with a cursor reads first. */
@@ -98,30 +98,19 @@ const tooCostly = (cost: number, budget: number): GatewayError =>
       'Close some of them, or select fewer fields.',
   );
 
-/** Open streams, the newest last, and the sum of their costs. */
-class StreamSet {
-  readonly all = new Set<Stream>();
-  cost = 0;
-
-  add(stream: Stream): void {
-    this.all.add(stream);
-    this.cost += stream.cost;
-  }
-
-  delete(stream: Stream): void {
-    if (this.all.delete(stream)) this.cost -= stream.cost;
-  }
-}
+const costOf = (streams: ReadonlySet<Stream>): number =>
+  Array.from(streams, ({ cost }) => cost).reduce((sum, cost) => sum + cost, 0);
 
 /** The open streams of a process. Each is charged to its caller and to the process. */
 export class Streams {
   readonly #limits: Limits;
-  readonly #metrics: StreamMetrics;
-  readonly #open = new StreamSet();
-  readonly #openOf = new Map<string, StreamSet>();
+  readonly #metrics: ChangeMetrics;
+  readonly #open = new Set<Stream>();
+  /** The open streams of each caller, the newest last. */
+  readonly #openOf = new Map<string, Set<Stream>>();
   #hasEnded = false;
 
-  constructor({ limits }: Config, metrics: StreamMetrics) {
+  constructor({ limits }: Config, metrics: ChangeMetrics) {
     this.#limits = limits;
     this.#metrics = metrics;
   }
@@ -155,30 +144,28 @@ export class Streams {
   /** Ends all streams and rejects new ones. */
   endAll(): void {
     this.#hasEnded = true;
-    for (const stream of this.#open.all) stream.end(new Unavailable(SHUTDOWN));
+    for (const stream of this.#open) stream.end(new Unavailable(SHUTDOWN));
   }
 
   #add(stream: Stream, hasSubject: boolean): void {
     const { maxStreams, maxStreamsPerCaller } = this.#limits;
     const { callerKey, cost } = stream;
-    const own = this.#openOf.get(callerKey) ?? new StreamSet();
-    const count = own.all.size + 1;
+    const own = this.#openOf.get(callerKey) ?? new Set();
+    const count = own.size + 1;
     if (hasSubject && count > maxStreamsPerCaller) throw new GatewayError('TOO_MANY_STREAMS');
     // Behind a proxy, all callers without a token share one address, so an address gets half of the process's budget.
     const ownBudget = budgetFor(hasSubject ? maxStreamsPerCaller : maxStreams / 2);
-    const ownCost = own.cost + cost;
+    const ownCost = costOf(own) + cost;
     if (ownCost > ownBudget) throw tooCostly(ownCost, ownBudget);
-    while (this.#open.all.size >= maxStreams) this.#makeRoom(({ all }) => all.size, count);
-    while (this.#open.cost + cost > budgetFor(maxStreams))
-      this.#makeRoom((set) => set.cost, ownCost);
-    this.#openOf.set(callerKey, own);
-    own.add(stream);
+    while (this.#open.size >= maxStreams) this.#makeRoom(({ size }) => size, count);
+    while (costOf(this.#open) + cost > budgetFor(maxStreams)) this.#makeRoom(costOf, ownCost);
+    this.#openOf.set(callerKey, own.add(stream));
     this.#open.add(stream);
   }
 
-  #makeRoom(measure: (set: StreamSet) => number, least: number): void {
+  #makeRoom(measure: (streams: ReadonlySet<Stream>) => number, least: number): void {
     const most = findMost(this.#openOf.values(), measure, least);
-    const newest = most && [...most.all].at(-1);
+    const newest = most && [...most].at(-1);
     if (!newest) throw new Unavailable('The gateway has too many subscriptions.');
     this.#remove(newest);
     newest.end(new Unavailable(DISPLACED));
@@ -188,6 +175,6 @@ export class Streams {
     this.#open.delete(stream);
     const own = this.#openOf.get(stream.callerKey);
     own?.delete(stream);
-    if (own?.all.size === 0) this.#openOf.delete(stream.callerKey);
+    if (own?.size === 0) this.#openOf.delete(stream.callerKey);
   }
 }

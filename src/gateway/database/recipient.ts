@@ -53,21 +53,6 @@ export class Recipients implements Recipient {
   }
 }
 
-/** The recipient of a request's writes, and of rows that other requests may wait for too: needs them in any case. */
-export class PatientRecipient implements Recipient {
-  readonly requestLog: RequestLog | undefined;
-  readonly #recipient: Recipient;
-
-  constructor(recipient: Recipient) {
-    this.requestLog = recipient.requestLog;
-    this.#recipient = recipient;
-  }
-
-  get callerKey(): string {
-    return this.#recipient.callerKey ?? '';
-  }
-}
-
 /** The error of a statement that was cancelled or never sent because all its recipients were gone. */
 export class RecipientGone extends Unavailable {
   constructor() {

@@ -1,7 +1,6 @@
-import { createBatcher } from '../database/batcher.ts';
-import { bindSource, type DataSource } from '../database/data-source.ts';
 import type { Database } from '../database/database.ts';
 import type { Recipient } from '../database/recipient.ts';
+import { bindSource, createBatcher, type DataSource } from '../model/loaders.ts';
 import type { Table } from '../model/table.ts';
 import type { ListArguments, Listing, Parent } from './listing.ts';
 import { createReader, type Page } from './pages.ts';

@@ -1,8 +1,7 @@
 import sql, { raw, type Sql } from 'sql-template-tag';
 
-import type { DataSource } from '../database/data-source.ts';
 import { toDay } from '../kinds/times.ts';
-import type { RowLoader } from '../model/loaders.ts';
+import type { DataSource, RowLoader } from '../model/loaders.ts';
 import type { Field } from '../model/stored-table.ts';
 import { type Table, valueIn } from '../model/table.ts';
 import type { Words } from '../model/words.ts';

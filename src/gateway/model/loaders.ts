@@ -1,7 +1,156 @@
-import { createBatcher } from '../database/batcher.ts';
-import type { DataSource } from '../database/data-source.ts';
+import DataLoader from 'dataloader';
+
 import type { Database } from '../database/database.ts';
+import { type Recipient, Recipients } from '../database/recipient.ts';
 import { rowsByIds, type Table } from './table.ts';
+
+/** The database that loaders read, and a function that observes batches. */
+export interface DataSource {
+  readonly db: Database;
+  /** Called with the size of each batch, and a name: a loader's, a batched write's, or `statement`. */
+  readonly observeBatch: (loader: string, size: number) => void;
+  /** The source that this one was made from, with `bindSource`; undefined for a source that all requests share. */
+  readonly shared?: DataSource | undefined;
+}
+
+/**
+ * Returns the source of one request, or of several that share a statement: what statements wait for is added to the
+ * recipient's log.
+ */
+export function bindSource(source: DataSource, recipient: Recipient): DataSource {
+  const { shared = source } = source;
+  const { db } = shared;
+  return {
+    shared,
+    observeBatch: shared.observeBatch,
+    db: {
+      ...db,
+      query: (statement, effort) => db.query(statement, effort, recipient),
+      write: (statement) => db.write(statement, recipient),
+      transaction: (work) => db.transaction(work, recipient),
+    },
+  };
+}
+
+/**
+ * How many requests may share a compiled statement or a batched write. They wait for each other, and one PostgreSQL
+ * process runs the statement.
+ */
+export const MAX_SHARED = 8;
+
+type Values<Value> = Promise<readonly (Value | Error)[]>;
+
+interface BatcherOptions<Key, Value> {
+  /** Only keys of the same group share a batch; by default, all do. */
+  readonly groupBy?: (key: Key) => unknown;
+  /** Keys of a group with the same identity count as one; by default, a key is its own identity. */
+  readonly identify?: (key: Key) => unknown;
+  /** The maximum number of keys in the batch of a key; unlimited by default. */
+  readonly maxSize?: (key: Key) => number;
+  /** Returns the values in the order of the keys. `source` is that of the first request. */
+  readonly run: (
+    source: DataSource,
+    keys: readonly [Key, ...Key[]],
+    recipients: Recipients,
+  ) => Values<Value>;
+}
+
+interface Load<Key> {
+  readonly source: DataSource;
+  readonly key: Key;
+  readonly recipient: Recipient | undefined;
+}
+
+class Batch<Key, Value> {
+  readonly loads: Load<Key>[] = [];
+  readonly keys: Key[] = [];
+  readonly indexOf = new Map<unknown, number>();
+  /** Undefined until all loads of the tick are in their batches. */
+  values: Values<Value> | undefined;
+
+  /** Returns the index of the load's key. */
+  add(load: Load<Key>, identity: unknown): number {
+    this.loads.push(load);
+    const index = this.indexOf.get(identity) ?? this.keys.push(load.key) - 1;
+    this.indexOf.set(identity, index);
+    return index;
+  }
+
+  async valueAt(index: number): Promise<Value> {
+    const value = (await this.values)?.[index];
+    if (value instanceof Error) throw value;
+    // There is a value for each key.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    return value as Value;
+  }
+}
+
+const IN_TICK = {
+  cache: false,
+  batchScheduleFn: (dispatch: () => void): void => void setImmediate(dispatch),
+};
+
+/** Returns the batch of each load, and the index of its key there. */
+function toBatches<Key, Value>(
+  loads: readonly Load<Key>[],
+  { groupBy, identify = (key) => key, maxSize }: BatcherOptions<Key, Value>,
+) {
+  // Each tick has a new Map, because a Map that keeps changing would hold deleted work in memory.
+  const groups = new Map<unknown, Batch<Key, Value>[]>();
+  return loads.map((load) => {
+    const group = groupBy?.(load.key);
+    const identity = identify(load.key);
+    const max = maxSize?.(load.key) ?? Infinity;
+    const batches = groups.get(group) ?? [];
+    const batch =
+      batches.find(({ indexOf }) => indexOf.has(identity)) ??
+      batches.find(({ keys }) => keys.length < max) ??
+      new Batch<Key, Value>();
+    if (batch.keys.length === 0) groups.set(group, [...batches, batch]);
+    return { batch, index: batch.add(load, identity) };
+  });
+}
+
+/**
+ * Creates a function that loads the value of a key together with the keys that all requests load in the same tick. Under
+ * load, many requests share a statement; on an idle server, no request waits for others. Nothing is cached, and a
+ * statement starts after every request that shares it, so nothing is stale.
+ */
+export function createBatcher<Key, Value>(options: BatcherOptions<Key, Value>) {
+  const start = (
+    loads: readonly Load<Key>[],
+    keys: readonly Key[] = loads.map(({ key }) => key),
+  ): Values<Value> => {
+    const [first] = loads;
+    if (!first) return Promise.resolve([]);
+    const recipients = new Recipients();
+    for (const { recipient } of loads) if (recipient) recipients.add(recipient);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- there is a key for the first load
+    return options.run(first.source, keys as readonly [Key, ...Key[]], recipients);
+  };
+
+  const isOneBatch = !options.groupBy && !options.maxSize;
+  const runAll = (loads: readonly Load<Key>[]): Values<Value> => {
+    if (isOneBatch || loads.length === 1) return start(loads);
+    const places = toBatches(loads, options);
+    for (const { batch } of places) batch.values ??= start(batch.loads, batch.keys);
+    const values: unknown[] = places.map(({ batch, index }) => batch.valueAt(index));
+    // DataLoader resolves with these promises, so no load waits for the batch of another one.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    return Promise.resolve(values as Value[]);
+  };
+
+  const loaders = new WeakMap<DataSource, DataLoader<Load<Key>, Value>>();
+  return (source: DataSource, key: Key, recipient?: Recipient): Promise<Value> => {
+    const { shared = source } = source;
+    let loader = loaders.get(shared);
+    if (!loader) {
+      loader = new DataLoader(runAll, IN_TICK);
+      loaders.set(shared, loader);
+    }
+    return loader.load({ source, key, recipient });
+  };
+}
 
 /** Loads rows of a table by their ids, batched with other requests. */
 export interface RowLoader<Value> {

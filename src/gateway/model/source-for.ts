@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-import type { DataSource } from '../database/data-source.ts';
+import type { DataSource } from './loaders.ts';
 
 /** A header of responses. Reads that send it back are at least as recent as the response. */
 export const POSITION_HEADER = 'Store-Position';

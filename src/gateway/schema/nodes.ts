@@ -1,7 +1,7 @@
 import type { CallContext } from '../context.ts';
 import { InvalidId } from '../contract/gateway-error.ts';
 import { Id, MAX_LIST_SIZE } from '../contract/parse.ts';
-import type { DataSource } from '../database/data-source.ts';
+import type { DataSource } from '../model/loaders.ts';
 import type { Repository } from '../repository.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
 import { listOf } from './cost-directives.ts';

@@ -29,7 +29,7 @@ export async function createGateway(store: Store, db: Database, config: Config, 
     db,
     [...store.changedTypes.keys()],
     log,
-    metrics.streams.observeChanges,
+    metrics.changes.observeChanges,
   );
   const source = { db, observeBatch: metrics.observeBatch };
   const context: Context = {
@@ -38,7 +38,7 @@ export async function createGateway(store: Store, db: Database, config: Config, 
     changes,
     authenticate: createAuthenticate(config.auth),
   };
-  const streams = new Streams(config, metrics.streams);
+  const streams = new Streams(config, metrics.changes);
   const graphql = { schema: store.schema, context, config, log, metrics, streams };
   const options = { ...graphql, executor: createExecutor(graphql, store.plugins) };
   const { routes, endStreams } = createGraphqlEndpoint(options);

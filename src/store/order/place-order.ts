@@ -14,7 +14,8 @@ import { type PlacedOrder, takeFreeUnits, takeUnits } from './take-units.ts';
 // For this long after a shared statement has failed, each order is placed on its own, because the cause, such as an
 // operator's trigger, may persist.
 const REST_MS = 10_000;
-let restsUntil = 0;
+// By the source of a gateway: when it ends, in milliseconds of performance.now().
+const restsUntil = new WeakMap<DataSource, number>();
 
 /**
  * Places an order without an idempotency key. The orders of a tick are placed in batches: one statement places the first
@@ -22,11 +23,12 @@ let restsUntil = 0;
  */
 const placeShared = createBatcher<NewOrder, PlacedOrder | undefined>({
   maxSize: () => MAX_SHARED,
-  run: async ({ db, observeBatch }, lines) => {
+  run: async (source, lines) => {
+    const { db, observeBatch, shared = source } = source;
     // Reversed, because a later entry of a Map replaces an earlier one.
     const firstOf = new Map(lines.toReversed().map((line) => [line.petId, line]));
     const alone = lines.map(() => undefined);
-    if (firstOf.size === 1 || performance.now() < restsUntil) return alone;
+    if (firstOf.size === 1 || performance.now() < (restsUntil.get(shared) ?? 0)) return alone;
     observeBatch('placeOrder', firstOf.size);
     try {
       const placed = await takeFreeUnits(db, [...firstOf.values()]);
@@ -34,7 +36,7 @@ const placeShared = createBatcher<NewOrder, PlacedOrder | undefined>({
     } catch (error) {
       if (!isRolledBack(error)) throw error;
       // PostgreSQL may have rejected only one of the orders. Placed on its own, each order succeeds or gets its own error.
-      restsUntil = performance.now() + REST_MS;
+      restsUntil.set(shared, performance.now() + REST_MS);
       return alone;
     }
   },

@@ -1,7 +1,7 @@
 import { type DirectiveNode, type GraphQLSchema, Kind, visit } from 'graphql';
 import { LRUCache } from 'lru-cache';
 
-import type { DataSource } from '../../database/data-source.ts';
+import type { DataSource } from '../../model/loaders.ts';
 import type { Operation } from '../operation.ts';
 import { readArguments } from './read-arguments.ts';
 import { readTree } from './read-tree.ts';

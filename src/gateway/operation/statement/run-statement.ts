@@ -1,4 +1,4 @@
-import { createBatcher, MAX_SHARED } from '../../database/batcher.ts';
+import { createBatcher, MAX_SHARED } from '../../model/loaders.ts';
 import type { PreparedStatement } from './compile.ts';
 import type { StatementText } from './write-statement.ts';
 

@@ -4,8 +4,8 @@ import type { ExecutionResult, GraphQLSchema } from 'graphql';
 
 import { type Caller, callerKeyOf } from '../../auth/caller.ts';
 import type { Context } from '../../context.ts';
-import type { DataSource } from '../../database/data-source.ts';
 import type { Recipient } from '../../database/recipient.ts';
+import type { DataSource } from '../../model/loaders.ts';
 import type { RequestLog } from '../../telemetry/request-log.ts';
 import type { Estimate, Variables } from '../analysis/field-cost.ts';
 import type { JsonObject } from '../json-text.ts';
@@ -81,6 +81,21 @@ export class HttpClient implements Recipient {
 
   get destroyed(): boolean {
     return this.#request.res?.destroyed === true;
+  }
+}
+
+/** The recipient of a request's writes, and of rows that other requests may share: needs them even if the client is gone. */
+export class DetachedRecipient implements Recipient {
+  readonly requestLog: RequestLog | undefined;
+  readonly #recipient: Recipient;
+
+  constructor(recipient: Recipient) {
+    this.requestLog = recipient.requestLog;
+    this.#recipient = recipient;
+  }
+
+  get callerKey(): string {
+    return this.#recipient.callerKey ?? '';
   }
 }
 

@@ -2,9 +2,9 @@ import { type ExecutionResult, GraphQLError, OperationTypeNode } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 
 import { GatewayError } from '../../contract/gateway-error.ts';
-import type { DataSource } from '../../database/data-source.ts';
 import { isServerFault } from '../../database/database-errors.ts';
 import { RecipientGone } from '../../database/recipient.ts';
+import type { DataSource } from '../../model/loaders.ts';
 import { JsonText } from '../json-text.ts';
 import type { Operation } from '../operation.ts';
 import { type CompiledQuery, compileQuery, type PreparedStatement } from '../statement/compile.ts';

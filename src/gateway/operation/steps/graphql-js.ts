@@ -20,16 +20,15 @@ import type { Plugin } from 'graphql-yoga';
 import type { Config } from '../../config/config.ts';
 import type { CallContext, Origin } from '../../context.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
-import { bindSource } from '../../database/data-source.ts';
 import { perObject } from '../../database/per-object.ts';
-import { PatientRecipient } from '../../database/recipient.ts';
+import { bindSource } from '../../model/loaders.ts';
 import type { Variables } from '../analysis/field-cost.ts';
 import { usageOf, usesChanges } from '../analysis/usage.ts';
 import { MAX_VALIDATION_ERRORS } from '../analysis/validation.ts';
 import { pathToNull, withExpected, withMissingField } from '../analysis/value-errors.ts';
 import { toExecutionError, toInputError } from '../client-errors.ts';
 import { createSelectionsIn, type Operation } from '../operation.ts';
-import type { Call } from './call.ts';
+import { type Call, DetachedRecipient } from './call.ts';
 import { withIdempotencyKey } from './idempotency-key.ts';
 
 /** Returns the variables with the values that graphql-js would pass on; undefined if one does not fit its type. */
@@ -183,7 +182,7 @@ export class ExecutionContext implements CallContext {
   readonly origin: Origin;
 
   constructor({ source, changes, recipient }: CallContext, origin: Origin) {
-    this.source = bindSource(source, new PatientRecipient(recipient));
+    this.source = bindSource(source, new DetachedRecipient(recipient));
     this.changes = changes;
     this.recipient = recipient;
     this.origin = origin;

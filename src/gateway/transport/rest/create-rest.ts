@@ -6,7 +6,7 @@ import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastif
 import { requireScope } from '../../auth/caller.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
 import { parse } from '../../contract/parse.ts';
-import { bindSource } from '../../database/data-source.ts';
+import { bindSource } from '../../model/loaders.ts';
 import type { EndpointOptions } from '../../operation/yoga.ts';
 import type { RestOperation, RestResult, Store } from '../../store.ts';
 import { isUnchanged, JSON_CONTENT_TYPE } from '../http/request.ts';
