@@ -43,7 +43,7 @@ export interface Database
  * If the primary can't run it either, the read runs on the replica again: after a failover, its address may lead to
  * another one.
  */
-const preferReplica =
+const queryReplicaFirst =
   (replica: Replica, onReplica: Session['query'], onPrimary: Session['query']): Session['query'] =>
   async (...read) => {
     if (!replica.isLost()) {
@@ -109,7 +109,7 @@ export function createDatabase(driver: Driver, log: Log): Database {
         .catch((error: unknown) => repeatAfterConflict(error, run))
         .catch(rememberFullDisk);
     },
-    queryOlder: replica && onReplica && preferReplica(replica, onReplica, query),
+    queryOlder: replica && onReplica && queryReplicaFirst(replica, onReplica, query),
     registry,
     close: async () => {
       await notifications?.close();

@@ -55,23 +55,23 @@ interface BatcherOptions<Key, Value> {
   ) => Values<Value>;
 }
 
-interface Load<Key> {
+interface Lookup<Key> {
   readonly source: DataSource;
   readonly key: Key;
   readonly recipient: Recipient | undefined;
 }
 
 class Batch<Key, Value> {
-  readonly loads: Load<Key>[] = [];
+  readonly lookups: Lookup<Key>[] = [];
   readonly keys: Key[] = [];
   readonly indexOf = new Map<unknown, number>();
-  /** Undefined until all loads of the tick are in their batches. */
+  /** Undefined until all lookups of the tick are in their batches. */
   values: Values<Value> | undefined;
 
-  /** Returns the index of the load's key. */
-  add(load: Load<Key>, identity: unknown): number {
-    this.loads.push(load);
-    const index = this.indexOf.get(identity) ?? this.keys.push(load.key) - 1;
+  /** Returns the index of the lookup's key. */
+  add(lookup: Lookup<Key>, identity: unknown): number {
+    this.lookups.push(lookup);
+    const index = this.indexOf.get(identity) ?? this.keys.push(lookup.key) - 1;
     this.indexOf.set(identity, index);
     return index;
   }
@@ -90,24 +90,24 @@ const IN_TICK = {
   batchScheduleFn: (dispatch: () => void): void => void setImmediate(dispatch),
 };
 
-/** Returns the batch of each load, and the index of its key there. */
+/** Returns the batch of each lookup, and the index of its key there. */
 function toBatches<Key, Value>(
-  loads: readonly Load<Key>[],
+  lookups: readonly Lookup<Key>[],
   { groupBy, identify = (key) => key, maxSize }: BatcherOptions<Key, Value>,
 ) {
   // Each tick has a new Map, because a Map that keeps changing would hold deleted work in memory.
   const groups = new Map<unknown, Batch<Key, Value>[]>();
-  return loads.map((load) => {
-    const group = groupBy?.(load.key);
-    const identity = identify(load.key);
-    const max = maxSize?.(load.key) ?? Infinity;
+  return lookups.map((lookup) => {
+    const group = groupBy?.(lookup.key);
+    const identity = identify(lookup.key);
+    const max = maxSize?.(lookup.key) ?? Infinity;
     const batches = groups.get(group) ?? [];
     const batch =
       batches.find(({ indexOf }) => indexOf.has(identity)) ??
       batches.find(({ keys }) => keys.length < max) ??
       new Batch<Key, Value>();
     if (batch.keys.length === 0) groups.set(group, [...batches, batch]);
-    return { batch, index: batch.add(load, identity) };
+    return { batch, index: batch.add(lookup, identity) };
   });
 }
 
@@ -118,29 +118,29 @@ function toBatches<Key, Value>(
  */
 export function createBatcher<Key, Value>(options: BatcherOptions<Key, Value>) {
   const start = (
-    loads: readonly Load<Key>[],
-    keys: readonly Key[] = loads.map(({ key }) => key),
+    lookups: readonly Lookup<Key>[],
+    keys: readonly Key[] = lookups.map(({ key }) => key),
   ): Values<Value> => {
-    const [first] = loads;
+    const [first] = lookups;
     if (!first) return Promise.resolve([]);
     const recipients = new Recipients();
-    for (const { recipient } of loads) if (recipient) recipients.add(recipient);
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- there is a key for the first load
+    for (const { recipient } of lookups) if (recipient) recipients.add(recipient);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- there is a key for the first lookup
     return options.run(first.source, keys as readonly [Key, ...Key[]], recipients);
   };
 
   const isOneBatch = !options.groupBy && !options.maxSize;
-  const runAll = (loads: readonly Load<Key>[]): Values<Value> => {
-    if (isOneBatch || loads.length === 1) return start(loads);
-    const places = toBatches(loads, options);
-    for (const { batch } of places) batch.values ??= start(batch.loads, batch.keys);
+  const runAll = (lookups: readonly Lookup<Key>[]): Values<Value> => {
+    if (isOneBatch || lookups.length === 1) return start(lookups);
+    const places = toBatches(lookups, options);
+    for (const { batch } of places) batch.values ??= start(batch.lookups, batch.keys);
     const values: unknown[] = places.map(({ batch, index }) => batch.valueAt(index));
-    // DataLoader resolves with these promises, so no load waits for the batch of another one.
+    // DataLoader resolves with these promises, so no lookup waits for the batch of another one.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     return Promise.resolve(values as Value[]);
   };
 
-  const loaders = new WeakMap<DataSource, DataLoader<Load<Key>, Value>>();
+  const loaders = new WeakMap<DataSource, DataLoader<Lookup<Key>, Value>>();
   return (source: DataSource, key: Key, recipient?: Recipient): Promise<Value> => {
     const { shared = source } = source;
     let loader = loaders.get(shared);
