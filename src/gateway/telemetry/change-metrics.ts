@@ -13,11 +13,8 @@ export type ChangeMetrics = ReturnType<typeof createChangeMetrics>;
 
 /** Creates the metrics of the change log and of the streams that follow it. */
 export function createChangeMetrics(registers: Registry[]) {
-  const active = new Gauge({
-    name: 'streams_active',
-    help: 'Number of open subscriptions.',
-    registers,
-  });
+  const addGauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers });
+  const active = addGauge('streams_active', 'Number of open subscriptions.');
   const streams = new Counter({
     name: 'streams_total',
     help:
@@ -39,16 +36,14 @@ export function createChangeMetrics(registers: Registry[]) {
       'knows their type or kind.',
     registers,
   });
-  const logRows = new Gauge({
-    name: 'change_log_rows',
-    help: 'Number of changes in the change log, as PostgreSQL estimates it; read every ten minutes.',
-    registers,
-  });
-  const logAge = new Gauge({
-    name: 'change_log_age_seconds',
-    help: 'Time since the first change in the change log; read every ten minutes.',
-    registers,
-  });
+  const logRows = addGauge(
+    'change_log_rows',
+    'Number of changes in the change log, as PostgreSQL estimates it; read every ten minutes.',
+  );
+  const logAge = addGauge(
+    'change_log_age_seconds',
+    'Time since the first change in the change log; read every ten minutes.',
+  );
   return {
     setLogSize: ({ rows, ageSeconds }: LogSize): void => {
       logRows.set(rows);
