@@ -1,7 +1,6 @@
-import type { LimitFunction } from 'p-limit';
-
 import type { Authenticate, Caller } from './auth/caller.ts';
 import type { ChangeFeed } from './changes/feed.ts';
+import type { Stream } from './changes/streams.ts';
 import type { Recipient } from './database/recipient.ts';
 import type { DataSource } from './model/loaders.ts';
 import type { RequestLog } from './telemetry/request-log.ts';
@@ -19,8 +18,6 @@ export interface Context {
 export interface CallContext extends Pick<Context, 'source' | 'changes'> {
   /** Receives the operation's result: the response, the client of a WebSocket, or the streams that share it. */
   readonly recipient: Recipient;
-  /** Limits how many statements for lists the operation runs at the same time; created by its first list. */
-  limit: LimitFunction | undefined;
 }
 
 /** The context of a mutation's own resolver. */
@@ -28,22 +25,10 @@ export interface MutationContext extends CallContext {
   readonly caller: Caller;
 }
 
-/** An open subscription. */
-export interface OpenStream {
-  /** Identifies the caller that opened the stream. */
-  readonly callerKey: string;
-  /** Ends the stream with an error. */
-  readonly end: (error: Error) => void;
-  /** Aborted when the stream ends with an error, which is the abort reason. */
-  readonly signal: AbortSignal;
-  /** The cursor after which a browser's EventSource resumes. It replaces the argument `after`. */
-  readonly lastEventId?: string | undefined;
-}
-
 /** What differs by caller. Only the gateway reads it, for mutations and for the start of subscriptions. */
 export interface Origin {
   readonly request?: Pick<MutationContext, 'caller'> & { readonly requestLog: RequestLog };
-  readonly stream?: OpenStream;
+  readonly stream?: Stream;
 }
 
 const hasOrigin = (context: object): context is { readonly origin: Origin } => 'origin' in context;
@@ -57,7 +42,7 @@ export function requestOf(context: object): NonNullable<Origin['request']> {
 }
 
 /** Returns the stream of a subscription that starts. */
-export function streamOf(context: object): OpenStream {
+export function streamOf(context: object): Stream {
   const { stream } = originOf(context);
   if (!stream) throw new Error('A subscription needs a stream.');
   return stream;

@@ -21,7 +21,7 @@ export { onlyRow, type Session } from './database/session.ts';
 export * as filterBy from './list/filter-by.ts';
 export { defineWrite } from './model/define-write.ts';
 export { writeOnce } from './model/idempotency.ts';
-export { createLoad, type DataSource, MAX_SHARED } from './model/loaders.ts';
+export { createBatcher, type DataSource, MAX_SHARED } from './model/loaders.ts';
 export { insertLines, linesOf, rowsOfLines } from './model/lines.ts';
 export { createRepository } from './repository.ts';
 export { createTables } from './model/stored-table.ts';

@@ -7,7 +7,7 @@ import { isStillReferenced } from './database/database-errors.ts';
 import { onlyRow, type Session } from './database/session.ts';
 import { type ColumnCondition, isOfColumn } from './list/condition.ts';
 import { createParseFilter, type Filters, requireIndex } from './list/filter.ts';
-import { type Pages, pagesOf } from './list/list-loaders.ts';
+import { type ListLoaders, pagesOf } from './list/list-loaders.ts';
 import { createListing, type Listing } from './list/listing.ts';
 import { createSorts, type ListSorts, type Sorts } from './list/sorts.ts';
 import { defineWrite, type Mutate } from './model/define-write.ts';
@@ -76,9 +76,9 @@ export interface Repository<Row extends object = object, New = unknown> extends 
   readonly byId: RowLoader<Row | null>;
   /** Loads a row that must exist. */
   readonly required: RowLoader<Row>;
-  readonly pages: Pages<Row>;
+  readonly pages: ListLoaders<Row>;
   /** Returns the lists of each parent's rows; `field` is the reference to the parent. */
-  readonly pagesBy: (field: keyof Row & string) => Pages<Row>;
+  readonly pagesBy: (field: keyof Row & string) => ListLoaders<Row>;
   /** The rules of the inputs for a new row and for an update. */
   readonly newRule: z.ZodType<New>;
   readonly updateRule: z.ZodType;

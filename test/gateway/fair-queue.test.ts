@@ -3,9 +3,9 @@ import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promi
 
 import { describe, expect, it } from 'vitest';
 
-import { createFairQueue } from '../../src/gateway/database/fair-queue.ts';
+import { FairQueue } from '../../src/gateway/database/fair-queue.ts';
 
-const LIMITS = { concurrency: 1, maxWaiting: 10, maxWaitMs: 60_000 };
+const LIMITS = { concurrency: 1, maxWaiting: 10, maxWaitMs: 60_000, pause: 'rest' } as const;
 const REJECTION = { code: 'SERVICE_UNAVAILABLE', headers: { 'Retry-After': '1' }, isLogged: false };
 
 /** Returns a task that completes on command. */
@@ -23,10 +23,10 @@ function holdUp(ms: number): void {
 
 describe('a fair queue', () => {
   it('lets callers take turns, however many tasks each caller has', async () => {
-    const enqueue = createFairQueue(LIMITS);
+    const queue = new FairQueue(LIMITS);
     const order: string[] = [];
     const add = (caller: string, index: number): Promise<number> =>
-      enqueue(caller, () => order.push(`${caller}${index}`));
+      queue.run(caller, () => order.push(`${caller}${index}`));
     const all = [0, 1, 2, 3].map((index) => add('a', index));
     all.push(add('b', 0), add('b', 1), add('c', 0));
     await Promise.all(all);
@@ -34,30 +34,30 @@ describe('a fair queue', () => {
   });
 
   it('passes on the result or the error of each task, and continues after a failed task', async () => {
-    const enqueue = createFairQueue(LIMITS);
-    const failed = enqueue('a', () => {
+    const queue = new FairQueue(LIMITS);
+    const failed = queue.run('a', () => {
       throw new Error('It fails.');
     });
-    const next = enqueue('a', async () => 'next');
+    const next = queue.run('a', async () => 'next');
     await expect(failed).rejects.toThrow('It fails.');
     expect(await next).toBe('next');
   });
 
   it('runs as many tasks concurrently as allowed', async () => {
-    const enqueue = createFairQueue({ ...LIMITS, concurrency: 2 });
+    const queue = new FairQueue({ ...LIMITS, concurrency: 2 });
     const first = createBlocker();
-    const running = enqueue('a', first.work);
-    expect(await enqueue('a', () => 'beside')).toBe('beside');
-    expect(await enqueue('b', () => 'beside')).toBe('beside');
+    const running = queue.run('a', first.work);
+    expect(await queue.run('a', () => 'beside')).toBe('beside');
+    expect(await queue.run('b', () => 'beside')).toBe('beside');
     first.end();
     await running;
   });
 
   it('yields to the event loop after a task that blocks it', async () => {
-    const enqueue = createFairQueue(LIMITS);
+    const queue = new FairQueue(LIMITS);
     const order: string[] = [];
     const add = (name: string, ms: number) =>
-      enqueue('a', () => {
+      queue.run('a', () => {
         holdUp(ms);
         order.push(name);
         setTimeout(() => order.push(`timer after ${name}`), 2 * ms);
@@ -70,28 +70,28 @@ describe('a fair queue', () => {
   });
 
   it('rejects a task that has waited too long, and never runs it', async () => {
-    const enqueue = createFairQueue({ ...LIMITS, maxWaitMs: 5 });
+    const queue = new FairQueue({ ...LIMITS, maxWaitMs: 5 });
     const { work, end } = createBlocker();
-    const running = enqueue('a', work);
+    const running = queue.run('a', work);
     let hasRun = false;
-    const waiting = enqueue('b', () => {
+    const waiting = queue.run('b', () => {
       hasRun = true;
     });
     await expect(waiting).rejects.toMatchObject(REJECTION);
     end();
     await running;
     // While the queue lets other work run, this task can wait too long as well.
-    const next = () => enqueue('c', () => 'next').catch(() => 'rejected');
+    const next = () => queue.run('c', () => 'next').catch(() => 'rejected');
     await expect.poll(next).toBe('next');
     expect(hasRun).toBe(false);
   });
 
   it('rejects the newest task of the caller with the most if too many are waiting', async () => {
-    const enqueue = createFairQueue({ ...LIMITS, maxWaiting: 6 });
+    const queue = new FairQueue({ ...LIMITS, maxWaiting: 6 });
     const { work, end } = createBlocker();
-    const running = enqueue('a', work);
+    const running = queue.run('a', work);
     const tasks = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1', 'd1', 'd2', 'e1', 'b3', 'e2', 'f1'];
-    const results = Promise.allSettled(tasks.map((task) => enqueue(task.charAt(0), () => task)));
+    const results = Promise.allSettled(tasks.map((task) => queue.run(task.charAt(0), () => task)));
     end();
     await running;
     const outcomes = (await results).map((result) =>
@@ -100,23 +100,25 @@ describe('a fair queue', () => {
     const rejected = expect.objectContaining(REJECTION);
     const served = ['a1', rejected, rejected, 'b1', rejected, 'c1', 'd1', rejected, 'e1'];
     expect(outcomes).toEqual([...served, rejected, rejected, 'f1']);
-    expect(await enqueue('a', () => 'later')).toBe('later');
+    expect(await queue.run('a', () => 'later')).toBe('later');
   });
 
   it('limits the waiting tasks as before once the time that earlier ones could wait is over', async () => {
     const maxWaitMs = 20;
-    const enqueue = createFairQueue({ ...LIMITS, maxWaiting: 1, maxWaitMs });
+    const queue = new FairQueue({ ...LIMITS, maxWaiting: 1, maxWaitMs });
     const [first, second] = [createBlocker(), createBlocker()];
     // On a busy machine, the second task may be rejected.
-    const earlier = [enqueue('a', first.work), enqueue('b', () => 1)];
+    const earlier = [queue.run('a', first.work), queue.run('b', () => 1)];
     first.end();
     await Promise.allSettled(earlier);
     await sleep(2 * maxWaitMs);
-    const later = [enqueue('a', second.work), enqueue('b', () => 2)];
+    const later = [queue.run('a', second.work), queue.run('b', () => 2)];
     let isRejected = false;
-    void enqueue('c', () => 3).catch(() => {
-      isRejected = true;
-    });
+    void queue
+      .run('c', () => 3)
+      .catch(() => {
+        isRejected = true;
+      });
     await nextTick();
     expect(isRejected).toBe(true);
     second.end();

@@ -2,10 +2,10 @@ import { parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
 import type { Change } from '../../src/gateway/changes/change-log.ts';
+import { Stream, type StreamRequest } from '../../src/gateway/changes/streams.ts';
 import { type Operation, ParsedDocument } from '../../src/gateway/operation/operation.ts';
 import type { Call } from '../../src/gateway/operation/request.ts';
 import { shareResults } from '../../src/gateway/operation/steps/share-results.ts';
-import type { Stream } from '../../src/gateway/operation/streams.ts';
 import { petStore } from '../../src/store/index.ts';
 
 /** More than the number of results that are cached. */
@@ -20,14 +20,11 @@ const operations = Array.from({ length: OPERATIONS }, (_, index): Operation => {
   return operation;
 });
 
-function openStream(): { stream: Stream; end: () => void } {
-  const { signal } = new AbortController();
-  const stream = { callerKey: 'any', signal, end: () => {}, destroyed: false, close: () => {} };
-  const end = (): void => {
-    stream.destroyed = true;
-  };
-  return { stream, end };
-}
+const request = {
+  req: { socket: {}, headers: {} },
+  caller: { subject: 'any' },
+} as unknown as StreamRequest;
+const openStream = (): Stream => new Stream(request, 1);
 
 describe('the results of a change', () => {
   const root = {} as Change;
@@ -40,10 +37,9 @@ describe('the results of a change', () => {
     });
     // In this order, the cache alone would evict each result before it is requested again.
     const results = [1, 2].flatMap(() =>
-      operations.map((operation) => {
-        const { stream } = openStream();
-        return share({ operation, estimate } as Call, { root, variables: '', stream });
-      }),
+      operations.map((operation) =>
+        share({ operation, estimate } as Call, { root, variables: '', stream: openStream() }),
+      ),
     );
     await Promise.all(results);
     expect(executions).toBe(OPERATIONS);
@@ -57,7 +53,7 @@ describe('the results of a change', () => {
       share({ operation, estimate, variables: { id } } as unknown as Call, {
         root,
         variables: JSON.stringify({ id }),
-        stream: openStream().stream,
+        stream: openStream(),
       });
     expect(await Promise.all([1, 2, 1].map(ask))).toEqual(
       [1, 2, 1].map((id) => ({ data: { id } })),
@@ -76,15 +72,15 @@ describe('the results of a change', () => {
     if (!first || !left || !kept) throw new Error('There are too few operations.');
     const leaving = openStream();
     const results = [
-      ask(first, openStream().stream),
-      ask(left, leaving.stream),
-      ask(kept, leaving.stream),
-      ask(kept, openStream().stream),
+      ask(first, openStream()),
+      ask(left, leaving),
+      ask(kept, leaving),
+      ask(kept, openStream()),
     ];
-    leaving.end();
+    leaving.close();
     await Promise.all(results);
     expect(executed).toEqual([first, kept]);
     // The skipped operation is executed for a later stream.
-    expect(await ask(left, openStream().stream)).toEqual({ data: {} });
+    expect(await ask(left, openStream())).toEqual({ data: {} });
   });
 });

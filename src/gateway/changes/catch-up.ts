@@ -1,20 +1,21 @@
 import { LRUCache } from 'lru-cache';
-import pLimit, { type LimitFunction } from 'p-limit';
 import sql, { join, raw } from 'sql-template-tag';
 
+import { FairQueue } from '../database/fair-queue.ts';
 import type { DataSource } from '../model/loaders.ts';
-import type { ChangeLogReader, Follower } from './change-log-reader.ts';
 import {
+  type Change,
   compare,
   isAfter,
   isIn,
-  type Known,
   type Position,
   POSITION,
   readChanges,
   requirePosition,
+  type SupportedChanges,
 } from './change-log.ts';
 import { type RowFilter, toCondition } from './row-filter.ts';
+import type { Stream } from './streams.ts';
 
 // The maximum number of changes that one statement returns.
 const PAGE = 500;
@@ -23,35 +24,36 @@ const MAX_COMPARED = 5000;
 // How many statements may read old changes at the same time: fewer than the default POOL_SIZE, to leave connections for
 // requests.
 const MAX_CATCHING_UP = 4;
-// The number of callers whose limit of one page at a time is kept. A caller whose limit is evicted can exceed it.
+// The number of callers whose queue for one page at a time is kept. A caller whose queue is evicted can exceed it.
 const MAX_CALLERS = 1000;
 
-interface Request {
-  /** Reads the change log for the subscription. */
-  readonly source: DataSource;
+/** Selects changes. */
+export interface Selection {
   readonly types: readonly string[];
+  /** Selects some of the changes of these types; undefined selects all. */
   readonly filter: RowFilter | undefined;
-  readonly callerKey: string;
+  /** Reads the change log, and the related rows that the filter needs. */
+  readonly source: DataSource;
 }
 
-/** The changes that the gateway knows, and the reader of the change log's end. */
-export interface ChangeSource {
-  readonly known: Known;
-  readonly reader: ChangeLogReader;
+/** Matching changes, and the position up to which no other change matches. */
+export interface ChangePage {
+  readonly changes: readonly Change[];
+  readonly end: Position;
 }
 
 /**
- * Reads a page of the matching changes after a position, and returns it with the position up to which no other change
- * matches. Each page compares a limited number of changes with the filter, however few of them match.
+ * Reads a page of the matching changes after a position; `end` is a position up to which the log can be read. Each page
+ * compares a limited number of changes with the filter, however few of them match.
  * @throws GatewayError with CURSOR_EXPIRED
  */
 async function readPage(
-  { known, reader }: ChangeSource,
-  { types, filter, source: { db } }: Request,
+  supported: SupportedChanges,
+  { types, filter, source: { db } }: Selection,
   after: Position,
-) {
-  const end = reader.last;
-  const conditions = [raw(isIn('type', types)), known.condition, compare('>', after)];
+  end: Position,
+): Promise<ChangePage> {
+  const conditions = [raw(isIn('type', types)), supported.condition, compare('>', after)];
   let horizon: Position | undefined;
   if (filter) {
     [horizon] = await db.query<Position>(
@@ -69,20 +71,21 @@ async function readPage(
 }
 
 /**
- * Creates the function that reads old changes: one page at a time per caller, across all of its subscriptions. Nothing
- * is read for a subscription that ended while it waited.
+ * Creates the function that reads old changes: one page at a time per caller, across all of its streams. Nothing is read
+ * for a stream that ended while it waited.
  */
-export function createCatchUp(source: ChangeSource) {
-  const limitAll = pLimit(MAX_CATCHING_UP);
-  const limits = new LRUCache<string, LimitFunction>({ max: MAX_CALLERS });
-  return (request: Request, follower: Follower) => {
-    const limit = limits.get(request.callerKey) ?? pLimit(1);
-    limits.set(request.callerKey, limit);
-    return limit(() =>
-      limitAll(() =>
-        follower.hasEnded
-          ? { changes: [], end: follower.position }
-          : readPage(source, request, follower.position),
+export function createCatchUp(supported: SupportedChanges, endOfLog: () => Position) {
+  const all = new FairQueue({ concurrency: MAX_CATCHING_UP });
+  const queueOf = new LRUCache<string, FairQueue>({ max: MAX_CALLERS });
+  return (stream: Stream, selection: Selection): Promise<ChangePage> => {
+    const { callerKey } = stream;
+    const queue = queueOf.get(callerKey) ?? new FairQueue({ concurrency: 1 });
+    queueOf.set(callerKey, queue);
+    return queue.run(callerKey, () =>
+      all.run(callerKey, () =>
+        stream.isEnded
+          ? { changes: [], end: stream.position }
+          : readPage(supported, selection, stream.position, endOfLog()),
       ),
     );
   };

@@ -10,7 +10,7 @@ import { pagesOf } from '../list/list-loaders.ts';
 import type { Listing } from '../list/listing.ts';
 import type { RecordedRow } from '../model/stored-table.ts';
 import { columnsOf } from '../model/table.ts';
-import type { LogSize } from '../telemetry/change-log-metrics.ts';
+import type { LogSize } from '../telemetry/change-metrics.ts';
 
 const KINDS = ['created', 'updated', 'deleted'] as const;
 
@@ -52,7 +52,7 @@ export function isIn(column: string, values: readonly string[]): string {
 }
 
 /** The types and kinds of changes that this release supports. A later release may have added more. */
-export interface Known {
+export interface SupportedChanges {
   readonly has: (change: { type: string; kind: string }) => boolean;
   /**
    * The types and kinds as an SQL condition. `coalesce` makes PostgreSQL expect many matches, even without statistics,
@@ -62,15 +62,15 @@ export interface Known {
 }
 
 /** Returns which changes a release supports, given the types in its schema. */
-export const knownOf = (types: readonly string[]): Known => ({
-  has: ({ type, kind }) => types.includes(type) && KINDS.some((known) => known === kind),
+export const supportedChanges = (types: readonly string[]): SupportedChanges => ({
+  has: ({ type, kind }) => types.includes(type) && KINDS.some((supported) => supported === kind),
   condition: raw(`coalesce(${isIn('type', types)} and ${isIn('kind', KINDS)}, false)`),
 });
 
 const stampOf = ({ changedAt }: Position): string => String(changedAt.getTime());
 
 /** The part of the change log before the oldest open transaction, without changes that only a later release supports. */
-const listingOf = ({ condition }: Known): Listing<Change> => ({
+const listingOf = ({ condition }: SupportedChanges): Listing<Change> => ({
   table: {
     name: 'settled_changes',
     columns: {
@@ -102,11 +102,11 @@ const listingOf = ({ condition }: Known): Listing<Change> => ({
 });
 
 // Columns and cursors do not depend on the types.
-const listing = listingOf(knownOf([]));
+const listing = listingOf(supportedChanges([]));
 
 const columns = columnsOf(listing.table);
 
-export const changePagesOf = (known: Known) => pagesOf(listingOf(known));
+export const changePagesOf = (supported: SupportedChanges) => pagesOf(listingOf(supported));
 
 export const cursorOf = (change: Change): string => encodeCursor(listing, ORDER, change);
 

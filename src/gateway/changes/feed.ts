@@ -1,153 +1,263 @@
-import { Repeater } from 'graphql-yoga';
+import { setTimeout as sleep } from 'node:timers/promises';
 
+import { GatewayError } from '../contract/gateway-error.ts';
 import type { Database } from '../database/database.ts';
-import type { DataSource } from '../model/loaders.ts';
 import type { Log } from '../telemetry/log.ts';
-import { type ChangeSource, createCatchUp } from './catch-up.ts';
-import { type Follower, type Observe, ChangeLogReader } from './change-log-reader.ts';
+import { type ChangePage, createCatchUp, type Selection } from './catch-up.ts';
 import {
   type Change,
   isAfter,
-  knownOf,
+  isSame,
+  type Position,
+  readAfter,
+  type ReadChange,
   readLastPosition,
   requireKept,
   requirePosition,
+  START,
+  type SupportedChanges,
+  supportedChanges,
 } from './change-log.ts';
-import { type RowFilter, toMatcher } from './row-filter.ts';
+import { toMatcher } from './row-filter.ts';
+import type { Stream } from './streams.ts';
 
-interface Subscription {
-  readonly types: readonly string[];
-  /** The cursor to start after; without a cursor, the subscription starts with the next change. */
-  readonly after: string | null | undefined;
-  /** Selects some of the changes of these types; undefined selects all. */
-  readonly filter: RowFilter | undefined;
-  /** Reads the change log, and the related rows that the filter needs, for the subscription. */
-  readonly source: DataSource;
-  /** Identifies the caller that subscribed. */
-  readonly callerKey: string;
-  /** Ends the subscription with an error, by aborting `signal`. */
-  readonly end: (error: Error) => void;
-  /** Ends the subscription when aborted; the abort reason becomes the subscription's error. */
-  readonly signal: AbortSignal;
-}
+// Changes made with SQL outside the gateways are found within about a second.
+const POLL_MS = 1000;
+// A published change might not be settled yet, because another transaction is still open. So the reader polls again
+// soon, and then at increasing intervals.
+const FIRST_POLL_MS = 5;
+// The minimum time between two reads, so that under load each read returns several changes.
+const MIN_INTERVAL_MS = 20;
 
-/** Delivers changes to subscribers, in the order of the change log. */
-export interface ChangeFeed {
-  /**
-   * Returns the changes from now on, or after a cursor. The iterator fails with SLOW_SUBSCRIBER if it is more than
-   * 1,024 changes behind and its next change is not read for three seconds.
-   * @throws InvalidCursor, GatewayError with CURSOR_EXPIRED
-   */
-  readonly subscribe: (subscription: Subscription) => Promise<AsyncIterableIterator<Change>>;
-  /** Wakes this process's reader after a write, and notifies other processes if the database connection allows it. */
-  readonly publishWrite: () => void;
-}
+/** The maximum number of changes that one statement reads. */
+const PAGE = 500;
+// How many changes are kept in memory. Subscriptions that are further behind read the change log themselves.
+const MAX_RECENT = 1024;
 
-/** The sources of a subscription: recent changes from memory, older changes from the change log. */
-interface Source extends ChangeSource {
-  readonly catchUp: ReturnType<typeof createCatchUp>;
-}
+// How long a stream that is more than MAX_RECENT changes behind may leave its next change unread.
+const MAX_STALL_MS = 3000;
 
-/**
- * Delivers changes to one subscription, no faster than it reads them, until it has ended:
- *
- *     after a cursor ──> old changes, read from the database, page by page
- *                          │                    ^
- *                 up to what is in memory   more than 1,024 behind
- *                          v                    │
- *     without cursor ─> recent changes, read from memory
- *                          │                    ^
- *                     all delivered      the log has new changes
- *                          v                    │
- *                        waiting for the next read
- *
- * In any state, the subscription ends with CURSOR_EXPIRED if its next changes are no longer kept, with SLOW_SUBSCRIBER
- * if it is more than 1,024 changes behind and takes none for three seconds, or with the reason of its signal: its token
- * has expired, or the gateway is shutting down. It also ends if reading old changes fails.
- */
-async function follow(
-  { known, reader, catchUp }: Source,
-  subscription: Subscription,
-  follower: Follower,
-  push: (change: Change) => Promise<unknown>,
-): Promise<void> {
-  const { types, filter, source } = subscription;
-  const matches = filter ? toMatcher(filter, source) : () => true;
-
-  const give = async (changes: readonly Change[]): Promise<void> => {
-    const found = changes.map(
-      (change) => types.includes(change.type) && known.has(change) && matches(change),
-    );
+/** Creates the function that returns which changes match; a Promise only if related rows have to be read. */
+function createSelect(
+  { has }: SupportedChanges,
+  { types, filter, source }: Selection,
+): (changes: readonly Change[]) => readonly Change[] | Promise<readonly Change[]> {
+  const isMatch = filter ? toMatcher(filter, source) : () => true;
+  return (changes) => {
     // The related rows of all these changes are loaded at the same time, in batches.
-    const isWaiting = found.some((match) => match instanceof Promise);
-    const matching = isWaiting
-      ? await Promise.all(found.map((match) => Promise.resolve(match)))
-      : found;
-    for (const [index, change] of changes.entries()) {
-      if (follower.hasEnded) return;
-      follower.position = change;
-      if (matching[index] !== true) continue;
-      follower.givenAt = performance.now();
-      await push(change);
-      follower.givenAt = undefined;
-    }
+    const found = changes.map(
+      (change) => types.includes(change.type) && has(change) && isMatch(change),
+    );
+    if (!found.some((match) => match instanceof Promise))
+      return changes.filter((_change, index) => found[index] === true);
+    return Promise.all(found.map((match) => Promise.resolve(match))).then((matches) =>
+      changes.filter((_change, index) => matches[index]),
+    );
   };
+}
 
-  await reader.add(follower);
-  while (!follower.hasEnded) {
-    const recent = reader.after(follower.position);
-    if (!recent) {
-      const { changes, end } = await catchUp(subscription, follower);
-      await give(changes);
-      follower.position = end;
-    } else if (recent.length > 0) {
-      await give(recent);
-    } else {
-      await reader.next();
-      // The reader might never reach this position: a failover may just have lost it.
-      if (isAfter(follower.position, reader.last))
-        await requirePosition(source.db, follower.position);
-    }
+/** Offers changes to a stream, each when the one before has been taken, until the stream ends. */
+function* offer(stream: Stream, changes: readonly Change[] = []): Generator<Change, void> {
+  for (const change of changes) {
+    if (stream.isEnded) return;
+    stream.position = change;
+    stream.offeredAt = performance.now();
+    yield change;
+    stream.offeredAt = undefined;
   }
 }
 
+/** Called after each read that found changes, with the supported changes and the number of unsupported ones. */
+export type ObserveChanges = (changes: readonly ReadChange[], unsupported: number) => void;
+
 /**
- * Creates the change feed of a process, for changes to objects of these types. The feed reads the change log only while
- * there are subscribers.
+ * What the reader of the log does:
+ *
+ *   idle      nothing, because no stream is open
+ *   reading   reads, or rests before it waits
+ *   due       as `reading`, but there was a write meanwhile, so it will not wait
+ *   waiting   waits for a write, or for its next poll
  */
-export function createFeed(
-  db: Database,
-  types: readonly string[],
-  log: Log,
-  observe: Observe,
-): ChangeFeed {
-  const known = knownOf(types);
-  const reader = new ChangeLogReader(db, known, log, observe);
-  const changes = { known, reader, catchUp: createCatchUp({ known, reader }) };
-  return {
-    publishWrite: () => {
-      reader.wake();
-      db.notifications?.notify();
-    },
-    subscribe: async (subscription) => {
-      const { after, end, signal, source } = subscription;
-      signal.throwIfAborted();
-      // The reader's position is not used, because it may be behind changes that the caller has already seen.
-      const start =
-        after == null
-          ? await readLastPosition(source.db)
-          : await requireKept(source.db, after, 'after');
-      return new Repeater<Change>(async (push, stop) => {
-        const follower = { position: start, givenAt: undefined, hasEnded: false, end };
-        const abort = (): void => stop(signal.reason);
-        signal.addEventListener('abort', abort);
-        if (signal.aborted) abort();
-        void follow(changes, subscription, follower, push).catch(end);
-        await stop;
-        follower.hasEnded = true;
-        signal.removeEventListener('abort', abort);
-        reader.followers.delete(follower);
-      });
-    },
+type Mode = 'idle' | 'reading' | 'due' | 'waiting';
+
+/**
+ * Delivers the changes to objects of some types to streams, in the order of the change log. Reads the log while there are
+ * streams, which all share each read. After a failure, it resumes.
+ */
+export class ChangeFeed {
+  readonly #db: Database;
+  readonly #supported: SupportedChanges;
+  readonly #log: Log;
+  readonly #observe: ObserveChanges;
+  readonly #catchUp: ReturnType<typeof createCatchUp>;
+  readonly #streams = new Set<Stream>();
+  /** Functions to call after the next read. */
+  readonly #afterRead: (() => void)[] = [];
+  #mode: Mode = 'idle';
+  #endWait = (): void => {};
+  /** The most recent changes, including unsupported ones. */
+  #recent: readonly Change[] = [];
+  /** The position before the first of them; undefined until the end of the log has been found. */
+  #base: Position | undefined;
+
+  constructor(db: Database, types: readonly string[], log: Log, observe: ObserveChanges) {
+    this.#db = db;
+    this.#supported = supportedChanges(types);
+    this.#log = log;
+    this.#observe = observe;
+    this.#catchUp = createCatchUp(this.#supported, () => this.#last);
+  }
+
+  /** Makes this process read the log soon, and notifies other processes if the database connection allows it. */
+  readonly publishWrite = (): void => {
+    this.#wake();
+    this.#db.notifications?.notify();
   };
+
+  /**
+   * Returns the changes from now on, or after a cursor, no faster than they are read. They end with the error of the
+   * stream: with SLOW_SUBSCRIBER if it is more than 1,024 changes behind and its next change is not read for three
+   * seconds, with CURSOR_EXPIRED if its next changes are no longer kept.
+   * @throws InvalidCursor, GatewayError with CURSOR_EXPIRED
+   */
+  async follow(
+    stream: Stream,
+    selection: Selection,
+    after: string | null | undefined,
+  ): Promise<AsyncIterable<Change>> {
+    const { db } = selection.source;
+    // The end of the recent changes is not used, because it may be before changes that the caller has already seen.
+    stream.position =
+      after == null ? await readLastPosition(db) : await requireKept(db, after, 'after');
+    return this.#deliver(stream, selection);
+  }
+
+  async *#deliver(stream: Stream, selection: Selection): AsyncGenerator<Change, void> {
+    const select = createSelect(this.#supported, selection);
+    this.#streams.add(stream);
+    if (this.#mode === 'idle') void this.#run();
+    try {
+      while (!stream.isEnded) {
+        const { changes, end } = await this.#nextPage(stream, selection);
+        const selected = select(changes);
+        yield* offer(
+          stream,
+          selected instanceof Promise ? await stream.waitFor(selected) : selected,
+        );
+        stream.position = end;
+      }
+      if (stream.error) throw stream.error;
+    } finally {
+      this.#streams.delete(stream);
+    }
+  }
+
+  /**
+   * Returns the changes after a stream's position: recent ones from memory, older ones from the database; none once the
+   * log has been read again, or the stream has ended.
+   */
+  async #nextPage(stream: Stream, selection: Selection): Promise<ChangePage> {
+    const none = { changes: [], end: stream.position };
+    const recent = this.#recentAfter(stream.position);
+    if (!recent) return (await stream.waitFor(this.#catchUp(stream, selection))) ?? none;
+    const end = recent.at(-1);
+    if (end) return { changes: recent, end };
+    await stream.waitFor(new Promise<void>((resolve) => this.#afterRead.push(resolve)));
+    // The reader might never reach this position: a failover may just have lost it.
+    if (isAfter(stream.position, this.#last))
+      await requirePosition(selection.source.db, stream.position);
+    return none;
+  }
+
+  /** The position up to which everything has been read. */
+  get #last(): Position {
+    return this.#recent.at(-1) ?? this.#base ?? START;
+  }
+
+  /** Returns the recent changes after a position; undefined if the change at the position is not in memory. */
+  #recentAfter(position: Position): readonly Change[] | undefined {
+    if (isAfter(position, this.#last)) return [];
+    const index = this.#recent.findLastIndex((change) => isSame(change, position));
+    if (index === -1 && !isSame(this.#base ?? START, position)) return undefined;
+    return this.#recent.slice(index + 1);
+  }
+
+  readonly #wake = (): void => {
+    if (this.#mode === 'waiting') this.#endWait();
+    if (this.#mode === 'reading') this.#mode = 'due';
+  };
+
+  async #run(): Promise<void> {
+    this.#mode = 'reading';
+    this.#db.notifications?.listen(this.#wake);
+    let hasFailed = false;
+    let pollMs = POLL_MS;
+    while (this.#streams.size > 0) {
+      try {
+        await (this.#base ? this.#read() : this.#beginAtEnd());
+        hasFailed = false;
+      } catch (error) {
+        if (!hasFailed) this.#log.warn({ err: error }, 'Changes cannot be read at the moment.');
+        hasFailed = true;
+      }
+      this.#endStalled();
+      for (const resume of this.#afterRead.splice(0)) resume();
+      await sleep(MIN_INTERVAL_MS, undefined, { ref: false });
+      pollMs = (await this.#wait(pollMs)) ? FIRST_POLL_MS : Math.min(2 * pollMs, POLL_MS);
+    }
+    this.#mode = 'idle';
+    this.#base = undefined;
+    this.#recent = [];
+  }
+
+  async #beginAtEnd(): Promise<void> {
+    this.#base = await readLastPosition(this.#db);
+    this.#recent = [];
+  }
+
+  /**
+   * Reads all new changes. Ends all streams if the last change that was read is missing: a failover or a restore has lost
+   * it, or it was deleted while this process was suspended.
+   */
+  async #read(): Promise<void> {
+    let changes: readonly ReadChange[] | undefined;
+    do {
+      changes = await readAfter(this.#db, this.#last, PAGE);
+      if (!changes) {
+        await this.#beginAtEnd();
+        for (const stream of this.#streams) stream.end(new GatewayError('CURSOR_EXPIRED'));
+        return;
+      }
+      const recent = [...this.#recent, ...changes];
+      this.#base = recent.at(-MAX_RECENT - 1) ?? this.#base;
+      this.#recent = recent.slice(-MAX_RECENT);
+      const supported = changes.filter(this.#supported.has);
+      this.#observe(supported, changes.length - supported.length);
+    } while (changes.length === PAGE);
+  }
+
+  #endStalled(): void {
+    for (const stream of this.#streams) {
+      const { offeredAt = Infinity, position } = stream;
+      const isStalled = performance.now() - offeredAt > MAX_STALL_MS;
+      if (isStalled && !this.#recentAfter(position))
+        stream.end(new GatewayError('SLOW_SUBSCRIBER'));
+    }
+  }
+
+  /** Waits until the next poll or, if earlier, a write. Returns whether there was a write. */
+  async #wait(ms: number): Promise<boolean> {
+    const isWoken =
+      this.#mode === 'due' ||
+      (await new Promise<boolean>((resolve) => {
+        this.#mode = 'waiting';
+        const timer = setTimeout(resolve, ms, false).unref();
+        this.#endWait = () => {
+          clearTimeout(timer);
+          resolve(true);
+        };
+      }));
+    this.#mode = 'reading';
+    return isWoken;
+  }
 }

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { Socket } from 'node:net';
 
-import pLimit from 'p-limit';
 import { Client, type ClientBase, type ClientConfig, Pool, type PoolClient } from 'pg';
 
 import type { Config } from '../config/config.ts';
 import { NAME } from '../config/version.ts';
-import { addWait, type RequestLog } from '../telemetry/request-log.ts';
+import { addWait } from '../telemetry/request-log.ts';
 import type { AbandonedStatements } from './abandoned-statements.ts';
 import {
   isPoolTimeout,
@@ -16,6 +15,8 @@ import {
   PoolExhausted,
 } from './database-errors.ts';
 import type { PoolUse } from './driver.ts';
+import { FairQueue } from './fair-queue.ts';
+import type { Recipient } from './recipient.ts';
 import { onlyRow } from './session.ts';
 
 export const toClientConfig = (url: string, { connectTimeoutMs }: Config): ClientConfig => ({
@@ -113,32 +114,6 @@ interface PoolOptions {
   readonly abandoned: AbandonedStatements | undefined;
 }
 
-/**
- * Takes turns for writes: at most a part of the pool's connections. A turn ends with its connection, even if that is
- * after its statement was abandoned.
- */
-function createWriteTurns(config: Config) {
-  const limit = pLimit(Math.ceil(config.poolSize * (1 - PART_FOR_READS)));
-  return {
-    countWaiting: (): number => limit.pendingCount,
-    /** Waits for a turn. Returns the function that ends it. @throws PoolExhausted */
-    take: (): Promise<() => void> =>
-      new Promise((resolve, reject) => {
-        let isLate = false;
-        const timer = setTimeout(() => {
-          isLate = true;
-          reject(new PoolExhausted(config, new Error('Other writes took too long.')));
-        }, config.connectTimeoutMs);
-        const turn = (end: () => void): void => {
-          clearTimeout(timer);
-          if (isLate) end();
-          else resolve(end);
-        };
-        void limit(() => new Promise<void>(turn));
-      }),
-  };
-}
-
 /** Returns the process id that the server announced for a connection, which pg's types leave out. */
 export const pidOf = (client: ClientBase): number =>
   'processID' in client && typeof client.processID === 'number' ? client.processID : 0;
@@ -148,7 +123,8 @@ export class ConnectionPool {
   readonly #config: Config;
   readonly #options: PoolOptions;
   readonly #pool: Pool;
-  readonly #turns: ReturnType<typeof createWriteTurns>;
+  /** The writes, which use at most a part of the pool's connections. */
+  readonly #writes: FairQueue;
   /** Open connections, idle or in use. */
   #open = 0;
   #fullUntil = 0;
@@ -157,7 +133,10 @@ export class ConnectionPool {
   constructor(config: Config, options: PoolOptions) {
     this.#config = config;
     this.#options = options;
-    this.#turns = createWriteTurns(config);
+    this.#writes = new FairQueue({
+      concurrency: Math.ceil(config.poolSize * (1 - PART_FOR_READS)),
+      maxWaitMs: config.connectTimeoutMs,
+    });
     this.#pool = new Pool({
       ...options.clientConfig,
       max: config.poolSize,
@@ -180,16 +159,16 @@ export class ConnectionPool {
   async lend<Result>(
     writes: boolean,
     work: (client: PoolClient) => Promise<Result>,
-    requestLog: RequestLog | undefined,
+    recipient: Recipient | undefined,
   ): Promise<Result> {
     const start = performance.now();
-    const endTurn = writes ? await this.#turns.take() : () => {};
+    const endTurn = writes ? await this.#takeTurn(recipient?.callerKey ?? '') : () => {};
     const client = await this.#take()
       .catch((error: unknown) => {
         endTurn();
         throw error;
       })
-      .finally(() => addWait(requestLog, 'poolMs', start));
+      .finally(() => addWait(recipient?.requestLog, 'poolMs', start));
     let failure: unknown;
     try {
       return await work(client);
@@ -212,7 +191,7 @@ export class ConnectionPool {
       max: this.#config.poolSize,
       total: totalCount,
       idle: idleCount,
-      waiting: waitingCount + this.#turns.countWaiting(),
+      waiting: waitingCount + this.#writes.waiting,
     };
   }
 
@@ -225,6 +204,20 @@ export class ConnectionPool {
     const ended = this.#pool.end();
     this.#options.abandoned?.freeAll();
     await ended;
+  }
+
+  /**
+   * Waits until a write may take a connection. Returns the function to call once the connection is free, even if that is
+   * after the statement was abandoned.
+   * @throws PoolExhausted
+   */
+  #takeTurn(caller: string): Promise<() => void> {
+    return new Promise((resolve, reject) => {
+      const turn = (): Promise<void> => new Promise((end) => resolve(end));
+      this.#writes.run(caller, turn).catch(() => {
+        reject(new PoolExhausted(this.#config, new Error('Other writes took too long.')));
+      });
+    });
   }
 
   async #take(): Promise<PoolClient> {

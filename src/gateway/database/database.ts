@@ -1,4 +1,4 @@
-import pLimit from 'p-limit';
+import type { Registry } from 'prom-client';
 
 import { codeOf } from '../contract/gateway-error.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -6,23 +6,44 @@ import { repeatAfterConflict } from './conflicts.ts';
 import { isServerFault } from './database-errors.ts';
 import { createDatabaseMetrics } from './database-metrics.ts';
 import type { Driver, Readiness, Replica } from './driver.ts';
+import { FairQueue } from './fair-queue.ts';
 import type { Recipient } from './recipient.ts';
-import { createSession, type Observe, type Session, type Statement } from './session.ts';
+import { createSession, type ObserveStatement, type Session, type Statement } from './session.ts';
 
 const DISK_FULL = '53100';
 // After a write has failed because a disk was full, how long the database counts as read-only: longer than load balancers
 // and Prometheus commonly wait between two checks.
 const FULL_DISK_MS = 60_000;
 
-/** A migrated database: embedded, or on PostgreSQL. */
-export type Database = ReturnType<typeof createDatabase>;
+/**
+ * A migrated database: embedded, or on PostgreSQL. A copy with another `query`, `write` or `transaction` sends its
+ * statements in another way: for a recipient, to a replica, or not at all.
+ */
+export interface Database
+  extends
+    Session,
+    Pick<
+      Driver,
+      'description' | 'keepsPlans' | 'maxJsonBytes' | 'notifications' | 'ping' | 'poolUse'
+    > {
+  /** Runs `work` in one transaction, and retries it after a conflict. `work` must use only the session that it receives. */
+  readonly transaction: <Result>(
+    work: (session: Session) => Promise<Result>,
+    recipient?: Recipient,
+  ) => Promise<Result>;
+  /** Like `query`, but it may find older rows, such as those of a replica. Undefined if it would find the same rows. */
+  readonly queryOlder: Session['query'] | undefined;
+  /** The metrics of the database. */
+  readonly registry: Registry;
+  readonly close: () => Promise<void>;
+}
 
 /**
  * Returns a function that runs each read on the replica or, if the replica is lost or could not run it, on the primary.
  * If the primary can't run it either, the read runs on the replica again: after a failover, its address may lead to
  * another one.
  */
-const preferReplica =
+const queryReplicaFirst =
   (replica: Replica, onReplica: Session['query'], onPrimary: Session['query']): Session['query'] =>
   async (...read) => {
     if (!replica.isLost()) {
@@ -42,7 +63,7 @@ const preferReplica =
 
 /** Also logs each statement when it ends. */
 const logStatements =
-  (log: Log, startStatement: Observe): Observe =>
+  (log: Log, startStatement: ObserveStatement): ObserveStatement =>
   (load, sql) => {
     const start = performance.now();
     const end = startStatement(load, sql);
@@ -53,11 +74,11 @@ const logStatements =
   };
 
 /** Creates a Database from a driver. At log level debug, it logs the statements of its sessions. */
-export function createDatabase(driver: Driver, log: Log) {
+export function createDatabase(driver: Driver, log: Log): Database {
   const { runner, maxHeavy, notifications, replica } = driver;
   let readOnlyUntil = 0;
   /** Rejects with the error of a write, and remembers whether a disk was full. */
-  const noteFullDisk = (error: unknown): never => {
+  const rememberFullDisk = (error: unknown): never => {
     if (codeOf(error) === DISK_FULL) readOnlyUntil = performance.now() + FULL_DISK_MS;
     throw error;
   };
@@ -67,43 +88,30 @@ export function createDatabase(driver: Driver, log: Log) {
   };
   const { registry, startStatement } = createDatabaseMetrics(ping, driver.poolUse, replica);
   const observe = log.isLevelEnabled('debug') ? logStatements(log, startStatement) : startStatement;
-  const limit = pLimit(maxHeavy);
-  const { query, write } = createSession(runner, { observe, limit, repeat: repeatAfterConflict });
+  const heavy = new FairQueue({ concurrency: maxHeavy });
+  const { query, write } = createSession(runner, { observe, heavy, repeat: repeatAfterConflict });
+  const onReplica =
+    replica &&
+    createSession(replica, { observe, heavy: new FairQueue({ concurrency: maxHeavy }) }).query;
   return {
     ...driver,
     ping,
     query,
-    write: <Row>(statement: Statement, recipient?: Recipient): Promise<Row[]> =>
-      write<Row>(statement, recipient).catch(noteFullDisk),
-    /**
-     * Runs `work` in one transaction, and retries it after a conflict. `work` must use only the session that it
-     * receives.
-     */
-    transaction: <Result>(
-      work: (session: Session) => Promise<Result>,
-      recipient?: Recipient,
-    ): Promise<Result> => {
+    write: <Row>(statement: Statement, recipient?: Recipient) =>
+      write<Row>(statement, recipient).catch(rememberFullDisk),
+    transaction: <Result>(work: (session: Session) => Promise<Result>, recipient?: Recipient) => {
       const run = (): Promise<Result> =>
         runner.transaction(
-          (inTransaction) => work(createSession(inTransaction, { observe, limit, recipient })),
+          (inTransaction) => work(createSession(inTransaction, { observe, heavy, recipient })),
           recipient,
         );
       return run()
         .catch((error: unknown) => repeatAfterConflict(error, run))
-        .catch(noteFullDisk);
+        .catch(rememberFullDisk);
     },
-    /**
-     * Like `query`, but it may find older rows, such as those of a replica. Undefined if it would find the same rows.
-     */
-    queryOlder:
-      replica &&
-      preferReplica(
-        replica,
-        createSession(replica, { observe, limit: pLimit(maxHeavy) }).query,
-        query,
-      ),
+    queryOlder: replica && onReplica && queryReplicaFirst(replica, onReplica, query),
     registry,
-    close: async (): Promise<void> => {
+    close: async () => {
       await notifications?.close();
       await driver.disconnect();
     },

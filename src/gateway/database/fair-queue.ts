@@ -8,58 +8,31 @@ interface FairQueueOptions {
   readonly concurrency: number;
   /** How many tasks may wait; unlimited by default. */
   readonly maxWaiting?: number;
-  /** How long a task may wait in the queue; by default 24 days, the longest delay of a timer. */
+  /** How long a task may wait in the queue; unlimited by default. */
   readonly maxWaitMs?: number;
-  /** How long the queue rests after a long task, as a multiple of the time the event loop was busy; 4 by default. */
-  readonly restFactor?: number;
+  /**
+   * For tasks that block the event loop: whether other requests get a `tick` after each task, or also a `rest` after a
+   * long one, for four times as long. By default, the next task starts at once.
+   */
+  readonly pause?: 'tick' | 'rest';
 }
-
-/**
- * Runs a task when its caller's turn comes, and resolves with its result. The task counts as waiting from `since`, in
- * milliseconds of performance.now(); by default, from this call.
- * @throws Unavailable if too many tasks are waiting and no caller has more of them, or if this task has waited too long
- */
-type Enqueue = <Result>(
-  caller: string,
-  work: () => Result | Promise<Result>,
-  since?: number,
-) => Promise<Result>;
 
 const tooMuchIsWaiting = (): Unavailable =>
   new Unavailable('The gateway is overloaded. Try again later.');
 
-// After a task that keeps the event loop busy for longer than SHORT_MS, the queue rests, by default four times as long.
-// So other requests get most of the event loop's time, however many tasks are waiting. A rest is at most MAX_REST_MS,
-// because tasks take longer in a gateway that has just started.
+// A task is long if it keeps the event loop busy for more than SHORT_MS. A rest is at most MAX_REST_MS, because tasks take
+// longer in a gateway that has just started.
 const SHORT_MS = 2;
+const REST_FACTOR = 4;
 const MAX_REST_MS = 100;
-
-// The longest delay of a timer: 24 days.
-const MAX_DELAY_MS = 2 ** 31 - 1;
 
 /** How long the event loop has been busy. Waits do not count, because waiting for PostgreSQL requires no rest. */
 const busyMs = (): number => performance.eventLoopUtilization().active;
 
-const rest = (ms: number, factor: number): Promise<unknown> =>
-  ms > SHORT_MS && factor > 0 ? sleep(Math.min(factor * ms, MAX_REST_MS)) : nextTick();
-
 /** A waiting task. Each function ends its wait. */
-interface Waiting {
+interface Task {
   readonly start: () => void;
   readonly reject: () => void;
-}
-
-/** The waiting tasks of each caller, in the order of their arrival. */
-type Tasks = Map<string, Set<Waiting>>;
-
-/** Returns the next task, and moves its caller to the end of the queue. */
-function takeTurn(tasksOf: Tasks): Waiting | undefined {
-  const [[caller, tasks] = []] = tasksOf;
-  const [task] = tasks ?? [];
-  if (caller === undefined || !tasks) return undefined;
-  tasksOf.delete(caller);
-  tasksOf.set(caller, tasks);
-  return task;
 }
 
 /** Returns the group that measures most; undefined if none measures more than `least`. */
@@ -76,39 +49,67 @@ export function findMost<Group>(
 }
 
 /**
- * Creates a queue for tasks that block the event loop. Callers take turns, so a caller never has to wait for all tasks
- * of another caller. If the queue is full, a task replaces the newest task of the caller with the most. The queue rests
- * after each long task, so that requests outside the queue can run.
+ * A queue in which callers take turns, so a caller never has to wait for all tasks of another caller. If it is full, a
+ * task replaces the newest task of the caller with the most.
  */
-export function createFairQueue({
-  concurrency,
-  maxWaiting = Infinity,
-  maxWaitMs = MAX_DELAY_MS,
-  restFactor = 4,
-}: FairQueueOptions): Enqueue {
-  const tasksOf: Tasks = new Map();
-  let waiting = 0;
-  let running = 0;
+export class FairQueue {
+  readonly #options: FairQueueOptions;
+  /** The waiting tasks of each caller, in the order of their arrival. The next caller comes first. */
+  readonly #tasksOf = new Map<string, Set<Task>>();
+  #waiting = 0;
+  #running = 0;
 
-  const waitForTurn = (caller: string, since: number): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const tasks = tasksOf.get(caller) ?? new Set();
-      if (waiting >= maxWaiting) {
+  constructor(options: FairQueueOptions) {
+    this.#options = options;
+  }
+
+  /** How many tasks are waiting. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /**
+   * Runs a task when its caller's turn comes, and resolves with its result. The task counts as waiting from `since`, in
+   * milliseconds of performance.now(); by default, from this call.
+   * @throws Unavailable if too many tasks are waiting and no caller has more of them, or if this task has waited too long
+   */
+  async run<Result>(
+    caller: string,
+    work: () => Result | Promise<Result>,
+    since?: number,
+  ): Promise<Result> {
+    const { concurrency, pause } = this.#options;
+    if (this.#running < concurrency) this.#running += 1;
+    else await this.#wait(caller, since);
+    const busyBefore = pause === 'rest' ? busyMs() : 0;
+    try {
+      return await work();
+    } finally {
+      if (pause) void this.#startNextAfter(pause === 'rest' ? busyMs() - busyBefore : 0);
+      else this.#startNext();
+    }
+  }
+
+  #wait(caller: string, since = performance.now()): Promise<void> {
+    const { maxWaiting = Infinity, maxWaitMs } = this.#options;
+    return new Promise((resolve, reject) => {
+      const tasks = this.#tasksOf.get(caller) ?? new Set();
+      if (this.#waiting >= maxWaiting) {
         // With one task more, its caller must not have the most.
-        const most = findMost(tasksOf.values(), ({ size }) => size, tasks.size + 1);
+        const most = findMost(this.#tasksOf.values(), ({ size }) => size, tasks.size + 1);
         if (!most) throw tooMuchIsWaiting();
         [...most].at(-1)?.reject();
       }
       const leave = (): void => {
         clearTimeout(timer);
         tasks.delete(task);
-        waiting -= 1;
-        if (tasks.size === 0) tasksOf.delete(caller);
+        this.#waiting -= 1;
+        if (tasks.size === 0) this.#tasksOf.delete(caller);
       };
-      const task: Waiting = {
+      const task: Task = {
         start: () => {
           leave();
-          running += 1;
+          this.#running += 1;
           resolve();
         },
         reject: () => {
@@ -116,25 +117,25 @@ export function createFairQueue({
           reject(tooMuchIsWaiting());
         },
       };
-      tasksOf.set(caller, tasks.add(task));
-      waiting += 1;
-      const timer = setTimeout(task.reject, maxWaitMs - (performance.now() - since));
+      this.#tasksOf.set(caller, tasks.add(task));
+      this.#waiting += 1;
+      const timer = maxWaitMs && setTimeout(task.reject, maxWaitMs - (performance.now() - since));
     });
+  }
 
-  const end = async (busyBefore: number): Promise<void> => {
-    await rest(busyMs() - busyBefore, restFactor);
-    running -= 1;
-    takeTurn(tasksOf)?.start();
-  };
+  async #startNextAfter(ms: number): Promise<void> {
+    await (ms > SHORT_MS ? sleep(Math.min(REST_FACTOR * ms, MAX_REST_MS)) : nextTick());
+    this.#startNext();
+  }
 
-  return async (caller, work, since = performance.now()) => {
-    if (running < concurrency) running += 1;
-    else await waitForTurn(caller, since);
-    const busyBefore = busyMs();
-    try {
-      return await work();
-    } finally {
-      void end(busyBefore);
-    }
-  };
+  /** Ends a task's turn, and starts the next task. Its caller moves to the end of the queue. */
+  #startNext(): void {
+    this.#running -= 1;
+    const [[caller, tasks] = []] = this.#tasksOf;
+    if (caller === undefined || !tasks) return;
+    this.#tasksOf.delete(caller);
+    this.#tasksOf.set(caller, tasks);
+    const [task] = tasks;
+    task?.start();
+  }
 }

@@ -4,8 +4,8 @@ export function perObject<Key extends object, Value>(
 ): (key: Key) => Value {
   const values = new WeakMap<Key, Value>();
   return (key) => {
-    const known = values.get(key);
-    if (known !== undefined) return known;
+    const cached = values.get(key);
+    if (cached !== undefined) return cached;
     const value = create(key);
     values.set(key, value);
     return value;

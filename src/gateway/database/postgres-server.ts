@@ -131,7 +131,7 @@ export class PostgresServer implements TransactionRunner {
         clearInterval(timer);
       }
     };
-    return this.#pool.lend(writes, send, recipient?.requestLog).catch((error: unknown) => {
+    return this.#pool.lend(writes, send, recipient).catch((error: unknown) => {
       throw this.#toLossError(error, writes);
     });
   }
@@ -162,7 +162,7 @@ export class PostgresServer implements TransactionRunner {
         throw error;
       }
     };
-    return this.#pool.lend(true, commit, requestLog).catch((error: unknown) => {
+    return this.#pool.lend(true, commit, recipient).catch((error: unknown) => {
       throw this.#toLossError(error, writes);
     });
   }

@@ -1,5 +1,9 @@
 import { Unavailable } from '../contract/gateway-error.ts';
 import type { RequestLog } from '../telemetry/request-log.ts';
+import { FairQueue } from './fair-queue.ts';
+
+// How many statements for lists and counts one request may run at a time, to leave connections for other requests.
+const MAX_LISTS = 4;
 
 /** The receiver of a statement's result, such as the client of a request. */
 export interface Recipient {
@@ -10,6 +14,25 @@ export interface Recipient {
   readonly destroyed?: boolean;
   /** The log of its request, to which the statement's waits are added. */
   readonly requestLog?: RequestLog | undefined;
+  /** Identifies its caller. Where statements wait, callers take turns. */
+  readonly callerKey?: string;
+  /** The queue of its statements for lists and counts; created by the first of them. */
+  lists?: FairQueue | undefined;
+}
+
+/** The recipient of a request's writes, and of rows that other requests may share: needs them even if the client is gone. */
+export class DetachedRecipient implements Recipient {
+  readonly requestLog: RequestLog | undefined;
+  readonly #recipient: Recipient;
+
+  constructor(recipient: Recipient) {
+    this.requestLog = recipient.requestLog;
+    this.#recipient = recipient;
+  }
+
+  get callerKey(): string {
+    return this.#recipient.callerKey ?? '';
+  }
 }
 
 /** Several recipients of one result: destroyed once all of them are. */
@@ -34,6 +57,15 @@ export class Recipients implements Recipient {
   get requestLog(): RequestLog | undefined {
     return this.#all[0]?.requestLog;
   }
+
+  get callerKey(): string {
+    return this.#all[0]?.callerKey ?? '';
+  }
+
+  get lists(): FairQueue {
+    const [first = {}] = this.#all;
+    return (first.lists ??= new FairQueue({ concurrency: MAX_LISTS }));
+  }
 }
 
 /** The error of a statement that was cancelled or never sent because all its recipients were gone. */
@@ -41,33 +73,4 @@ export class RecipientGone extends Unavailable {
   constructor() {
     super('No caller is waiting for the result any more.');
   }
-}
-
-/**
- * Creates a function that shares work with the same key within a tick. `start` starts the work for its first recipient.
- * Each tick has a new Map, because a Map that keeps changing would hold deleted work in memory.
- */
-export function shareInTick<Work>(): (
-  key: unknown,
-  recipient: Recipient,
-  start: (recipients: Recipient) => Work,
-) => Work {
-  let turn: Map<unknown, { recipients: Recipients; work: Work }> | undefined;
-  const startTurn = (): NonNullable<typeof turn> => {
-    setImmediate(() => {
-      turn = undefined;
-    });
-    return new Map();
-  };
-  return (key, recipient, start) => {
-    turn ??= startTurn();
-    let shared = turn.get(key);
-    if (!shared) {
-      const recipients = new Recipients();
-      shared = { recipients, work: start(recipients) };
-      turn.set(key, shared);
-    }
-    shared.recipients.add(recipient);
-    return shared.work;
-  };
 }

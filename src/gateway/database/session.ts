@@ -1,7 +1,7 @@
-import type { LimitFunction } from 'p-limit';
 import type { Sql } from 'sql-template-tag';
 
 import { addWait } from '../telemetry/request-log.ts';
+import type { FairQueue } from './fair-queue.ts';
 import { type Recipient, RecipientGone } from './recipient.ts';
 
 /**
@@ -12,6 +12,12 @@ export type Planning = 'once' | 'each';
 
 /** How much a statement reads: a few rows found by an index, or a large part of a table. */
 export type Load = 'light' | 'heavy';
+
+/** What a statement takes: planned `once` and `light` by default. Lists and compiled statements are of this form. */
+interface Effort {
+  readonly planning?: Planning;
+  readonly load?: Load;
+}
 
 /** A statement with its parameters `$1`, `$2`… */
 export type Statement = Pick<Sql, 'text' | 'values'>;
@@ -34,21 +40,40 @@ export interface Runner {
   run<Row>(text: string, values: unknown[], options: RunOptions): Promise<Row[]>;
 }
 
-/** Runs statements, either each on its own or all in one transaction. */
-export type Session = ReturnType<typeof createSession>;
+/** Runs statements, either each on its own or all in one transaction. The functions can be passed on without it. */
+export interface Session {
+  /**
+   * Runs one statement that only reads. Its parameters are bound, never put into the text. Once the recipient is
+   * destroyed, the statement is not started or, if the database can cancel it, is cancelled.
+   * @throws RecipientGone
+   * @throws Error for a statement that writes, which must be neither repeated nor cancelled
+   */
+  readonly query: <Row>(
+    statement: Statement,
+    effort?: Effort,
+    recipient?: Recipient,
+  ) => Promise<Row[]>;
+  /**
+   * Runs one statement that writes or locks rows.
+   * @throws OutcomeUnknown if the connection is lost before PostgreSQL responds, outside a transaction
+   */
+  readonly write: <Row>(statement: Statement, recipient?: Recipient) => Promise<Row[]>;
+}
 
 /** Called when a statement starts; returns the function to call when it ends. */
-export type Observe = (load: Load, text: string) => (result: 'success' | 'error') => void;
+export type ObserveStatement = (load: Load, text: string) => (result: 'success' | 'error') => void;
 
 interface SessionOptions {
-  readonly observe: Observe;
+  readonly observe: ObserveStatement;
   /** Limits how many heavy statements run at the same time. */
-  readonly limit: LimitFunction;
+  readonly heavy: FairQueue;
   /** Retries a statement after an error, or rejects with the error. */
   readonly repeat?: <Result>(error: unknown, run: () => Promise<Result>) => Promise<Result>;
   /** The recipient of all results that have none of their own. */
   readonly recipient?: Recipient | undefined;
 }
+
+const LIGHT: Effort = {};
 
 /**
  * Creates a session. From here, a statement outside a transaction goes to PostgreSQL through these functions:
@@ -62,8 +87,8 @@ interface SessionOptions {
  */
 export function createSession(
   runner: Runner,
-  { observe, limit, repeat, recipient: always }: SessionOptions,
-) {
+  { observe, heavy, repeat, recipient: always }: SessionOptions,
+): Session {
   const send = async <Row>(
     { text, values }: Statement,
     load: Load,
@@ -85,37 +110,24 @@ export function createSession(
       throw error;
     }
   };
-  /**
-   * Runs one statement that only reads. Its parameters are bound, never put into the text. Once the recipient is
-   * destroyed, the statement is not started or, if the database can cancel it, is cancelled.
-   * @throws RecipientGone
-   * @throws Error for a statement that writes, which must be neither repeated nor cancelled
-   */
-  const query = async <Row>(
-    statement: Statement,
-    planning: Planning = 'once',
-    load: Load = 'light',
-    recipient = always,
-  ): Promise<Row[]> => {
-    if (WRITING.test(statement.text)) throw new Error('A statement that writes needs `write`.');
-    const options = { planning, writes: false, recipient };
-    if (load === 'light') return send<Row>(statement, load, options);
-    let rows: Row[] = [];
-    const queuedAt = performance.now();
-    // The callback does not return the rows, because p-limit 7 would keep its result in memory for longer.
-    await limit(async () => {
-      addWait(recipient?.requestLog, 'queueMs', queuedAt);
-      rows = await send<Row>(statement, load, options);
-    });
-    return rows;
+  return {
+    query: async <Row>(
+      statement: Statement,
+      { planning = 'once', load = 'light' }: Effort = LIGHT,
+      recipient = always,
+    ): Promise<Row[]> => {
+      if (WRITING.test(statement.text)) throw new Error('A statement that writes needs `write`.');
+      const options = { planning, writes: false, recipient };
+      if (load === 'light') return send<Row>(statement, load, options);
+      const queuedAt = performance.now();
+      return heavy.run(recipient?.callerKey ?? '', () => {
+        addWait(recipient?.requestLog, 'queueMs', queuedAt);
+        return send<Row>(statement, load, options);
+      });
+    },
+    write: (statement, recipient = always) =>
+      send(statement, 'light', { planning: 'once', writes: true, recipient }),
   };
-  /**
-   * Runs one statement that writes or locks rows.
-   * @throws OutcomeUnknown if the connection is lost before PostgreSQL responds, outside a transaction
-   */
-  const write = <Row>(statement: Statement, recipient = always): Promise<Row[]> =>
-    send<Row>(statement, 'light', { planning: 'once', writes: true, recipient });
-  return { query, write };
 }
 
 export function onlyRow<Row>(rows: readonly Row[]): Row {

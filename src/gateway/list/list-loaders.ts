@@ -1,67 +1,40 @@
-import DataLoader from 'dataloader';
-import type { LimitFunction } from 'p-limit';
-
 import type { Database } from '../database/database.ts';
-import { type Recipient, shareInTick } from '../database/recipient.ts';
-import { bindSource, type DataSource, perSource, SHARED } from '../model/loaders.ts';
+import type { Recipient } from '../database/recipient.ts';
+import { bindSource, createBatcher, type DataSource } from '../model/loaders.ts';
 import type { Table } from '../model/table.ts';
 import type { ListArguments, Listing, Parent } from './listing.ts';
 import { createReader, type Page } from './pages.ts';
 import type { Window } from './window.ts';
 
-/** A request that loads lists and counts. */
-export interface ListRequest {
-  /** Limits how many statements of the request run at the same time. */
-  readonly limit: LimitFunction;
-  readonly recipient: Recipient;
-}
-
-/**
- * Loads a list or count of the rows that belong to a parent. A shared statement counts towards the limits of all its
- * requests, and starts as soon as one of them has room.
- */
+/** Loads a list or count of the rows that belong to a parent. */
 type ListLoader<Args, Value> = (
   source: DataSource,
   key: { readonly parent: bigint; readonly args: Args },
-  request: ListRequest,
+  recipient: Recipient,
 ) => Promise<Value>;
 
-/** The lookups that share a statement, and the limits of their requests. */
-interface Batch<Value> {
-  readonly loader: DataLoader<bigint, Value>;
-  readonly limits: Set<LimitFunction>;
-}
-
-/** Creates a loader. All parents with equal arguments share a batch. */
-function byParent<Args, Value>(
+/** Creates a loader. All parents with equal arguments share a statement, which counts for the first of its requests. */
+const byParent = <Args, Value>(
   name: string,
   read: (db: Database, ids: readonly bigint[], args: Args) => Promise<Map<bigint, Value>>,
-): ListLoader<Args, Value> {
-  const sharedOf = perSource(() => shareInTick<Batch<Value>>());
-  const createBatch = (source: DataSource, args: Args): Batch<Value> => {
-    const limits = new Set<LimitFunction>();
-    const loader = new DataLoader<bigint, Value>(async (ids) => {
-      source.observeBatch(name, ids.length);
-      let values: Promise<Map<bigint, Value>> | undefined;
-      const start = () => (values ??= read(source.db, [...new Set(ids)], args));
-      const valueOf = await Promise.race(Array.from(limits, (limit) => limit(start)));
+): ListLoader<Args, Value> =>
+  createBatcher<{ parent: bigint; args: Args }, Value>({
+    groupBy: ({ args }) => JSON.stringify([args]),
+    run: async (source, keys, recipients) => {
+      source.observeBatch(name, keys.length);
+      const [{ args }] = keys;
+      const ids = keys.map(({ parent }) => parent);
+      const valueOf = await recipients.lists.run('', () =>
+        read(bindSource(source, recipients).db, [...new Set(ids)], args),
+      );
       return ids.map(
         (id) => valueOf.get(id) ?? new Error(`The loader ${name} returned nothing for ${id}.`),
       );
-    }, SHARED);
-    return { loader, limits };
-  };
-  return (source, { parent, args }, { limit, recipient }) => {
-    const batch = sharedOf(source)(JSON.stringify([args]), recipient, (recipients) =>
-      createBatch(bindSource(source, recipients), args),
-    );
-    batch.limits.add(limit);
-    return batch.loader.load(parent);
-  };
-}
+    },
+  });
 
 /** How to read a list with SQL outside the loaders. */
-export interface ListSource {
+export interface ListSql {
   readonly table: Table<never>;
   /** The column that references the parent; undefined for the list of all rows. */
   readonly parent?: string;
@@ -69,8 +42,8 @@ export interface ListSource {
   readonly toWindow: (args: object) => Window;
 }
 
-export interface Pages<Row> {
-  readonly source: ListSource;
+export interface ListLoaders<Row> {
+  readonly source: ListSql;
   readonly loadPage: ListLoader<ListArguments, Page<Row>>;
   readonly loadCount: ListLoader<ListArguments['filter'], number>;
 }
@@ -80,7 +53,7 @@ export function pagesOf<Row>(
   listing: Listing<Row>,
   name = listing.table.name,
   parent?: Parent<Row>,
-): Pages<Row> {
+): ListLoaders<Row> {
   const { toWindow, readPages, readCounts } = createReader(listing, parent);
   return {
     source: { table: listing.table, toWindow, ...(parent && { parent: parent.column }) },

@@ -94,9 +94,8 @@ export function createReader<Row>(listing: Listing<Row>, parent?: Parent<Row>) {
     args: ListArguments,
   ): Promise<Map<bigint, Page<Row>>> => {
     const window = toWindow(args);
-    const { conditions, planning, load } = window;
-    const statement = parent ? selectPages(ids, window) : selectPage(conditions, window);
-    const rows = await db.query<Row>(statement, planning, load);
+    const statement = parent ? selectPages(ids, window) : selectPage(window.conditions, window);
+    const rows = await db.query<Row>(statement, window);
     const rowsOf = new Map<bigint, Row[]>(ids.map((id) => [id, []]));
     for (const row of rows) rowsOf.get(parent?.of(row) ?? ALL_ROWS)?.push(row);
     return new Map([...rowsOf].map(([id, own]) => [id, toPage(listing, window, own)]));
@@ -113,7 +112,10 @@ export function createReader<Row>(listing: Listing<Row>, parent?: Parent<Row>) {
       ? sql`select ${column} as id, count(*) from ${from}
           ${whereAll([sql`${column} = any(${ids}::bigint[])`, ...filters])} group by 1`
       : sql`select ${ALL_ROWS}::bigint as id, count(*) from ${from} ${whereAll(filters)}`;
-    const rows = await db.query<{ id: bigint; count: bigint }>(statement, planning, 'heavy');
+    const rows = await db.query<{ id: bigint; count: bigint }>(statement, {
+      planning,
+      load: 'heavy',
+    });
     const counts = new Map(rows.map(({ id, count }) => [id, Number(count)]));
     return new Map(ids.map((id) => [id, counts.get(id) ?? 0]));
   };

@@ -1,8 +1,7 @@
 import DataLoader from 'dataloader';
 
 import type { Database } from '../database/database.ts';
-import { perObject } from '../database/per-object.ts';
-import type { Recipient } from '../database/recipient.ts';
+import { type Recipient, Recipients } from '../database/recipient.ts';
 import { rowsByIds, type Table } from './table.ts';
 
 /** The database that loaders read, and a function that observes batches. */
@@ -26,30 +25,12 @@ export function bindSource(source: DataSource, recipient: Recipient): DataSource
     observeBatch: shared.observeBatch,
     db: {
       ...db,
-      query: (statement, planning, load) => db.query(statement, planning, load, recipient),
+      query: (statement, effort) => db.query(statement, effort, recipient),
       write: (statement) => db.write(statement, recipient),
       transaction: (work) => db.transaction(work, recipient),
     },
   };
 }
-
-/** Returns a function that creates a value once for all requests that read the same source, such as a loader. */
-export function perSource<Value>(
-  create: (shared: DataSource) => Value,
-): (source: DataSource) => Value {
-  const valueOf = perObject(create);
-  return (source) => valueOf(source.shared ?? source);
-}
-
-/**
- * The options of loaders that all requests share. A batch contains the keys that all requests load in the same tick.
- * Under load, many requests share a statement; on an idle server, no request waits for others. Nothing is cached,
- * and a statement starts after every request that shares it, so nothing is stale.
- */
-export const SHARED = {
-  cache: false,
-  batchScheduleFn: (dispatch: () => void): void => void setImmediate(dispatch),
-} as const;
 
 /**
  * How many requests may share a compiled statement or a batched write. They wait for each other, and one PostgreSQL
@@ -57,32 +38,118 @@ export const SHARED = {
  */
 export const MAX_SHARED = 8;
 
-/** Runs a batch, and returns the results in the order of the keys. `source` is that of the first request in the batch. */
-type RunBatch<Key, Value> = (
-  source: DataSource,
-  keys: readonly Key[],
-) => Promise<readonly (Value | Error)[]>;
+type Values<Value> = Promise<readonly (Value | Error)[]>;
+
+interface BatcherOptions<Key, Value> {
+  /** Only keys of the same group share a batch; by default, all do. */
+  readonly groupBy?: (key: Key) => unknown;
+  /** Keys of a group with the same identity count as one; by default, a key is its own identity. */
+  readonly identify?: (key: Key) => unknown;
+  /** The maximum number of keys in the batch of a key; unlimited by default. */
+  readonly maxSize?: (key: Key) => number;
+  /** Returns the values in the order of the keys. `source` is that of the first request. */
+  readonly run: (
+    source: DataSource,
+    keys: readonly [Key, ...Key[]],
+    recipients: Recipients,
+  ) => Values<Value>;
+}
+
+interface Lookup<Key> {
+  readonly source: DataSource;
+  readonly key: Key;
+  readonly recipient: Recipient | undefined;
+}
+
+class Batch<Key, Value> {
+  readonly lookups: Lookup<Key>[] = [];
+  readonly keys: Key[] = [];
+  readonly indexOf = new Map<unknown, number>();
+  /** Undefined until all lookups of the tick are in their batches. */
+  values: Values<Value> | undefined;
+
+  /** Returns the index of the lookup's key. */
+  add(lookup: Lookup<Key>, identity: unknown): number {
+    this.lookups.push(lookup);
+    const index = this.indexOf.get(identity) ?? this.keys.push(lookup.key) - 1;
+    this.indexOf.set(identity, index);
+    return index;
+  }
+
+  async valueAt(index: number): Promise<Value> {
+    const value = (await this.values)?.[index];
+    if (value instanceof Error) throw value;
+    // There is a value for each key.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    return value as Value;
+  }
+}
+
+const IN_TICK = {
+  cache: false,
+  batchScheduleFn: (dispatch: () => void): void => void setImmediate(dispatch),
+};
+
+/** Returns the batch of each lookup, and the index of its key there. */
+function toBatches<Key, Value>(
+  lookups: readonly Lookup<Key>[],
+  { groupBy, identify = (key) => key, maxSize }: BatcherOptions<Key, Value>,
+) {
+  // Each tick has a new Map, because a Map that keeps changing would hold deleted work in memory.
+  const groups = new Map<unknown, Batch<Key, Value>[]>();
+  return lookups.map((lookup) => {
+    const group = groupBy?.(lookup.key);
+    const identity = identify(lookup.key);
+    const max = maxSize?.(lookup.key) ?? Infinity;
+    const batches = groups.get(group) ?? [];
+    const batch =
+      batches.find(({ indexOf }) => indexOf.has(identity)) ??
+      batches.find(({ keys }) => keys.length < max) ??
+      new Batch<Key, Value>();
+    if (batch.keys.length === 0) groups.set(group, [...batches, batch]);
+    return { batch, index: batch.add(lookup, identity) };
+  });
+}
 
 /**
- * Creates a function whose calls share batches: `create` is called once for each source, and returns the function that runs
- * a batch.
+ * Creates a function that loads the value of a key together with the keys that all requests load in the same tick. Under
+ * load, many requests share a statement; on an idle server, no request waits for others. Nothing is cached, and a
+ * statement starts after every request that shares it, so nothing is stale.
  */
-export function createLoad<Key, Value>(
-  create: () => RunBatch<Key, Value>,
-  maxBatchSize = Infinity,
-): (source: DataSource, key: Key) => Promise<Value> {
-  const loaderOf = perSource(() => {
-    const runBatch = create();
-    return new DataLoader<{ source: DataSource; key: Key }, Value>(
-      async (loads) => {
-        const [first] = loads;
-        const keys = loads.map(({ key }) => key);
-        return first ? runBatch(first.source, keys) : [];
-      },
-      { ...SHARED, maxBatchSize },
-    );
-  });
-  return (source, key) => loaderOf(source).load({ source, key });
+export function createBatcher<Key, Value>(options: BatcherOptions<Key, Value>) {
+  const start = (
+    lookups: readonly Lookup<Key>[],
+    keys: readonly Key[] = lookups.map(({ key }) => key),
+  ): Values<Value> => {
+    const [first] = lookups;
+    if (!first) return Promise.resolve([]);
+    const recipients = new Recipients();
+    for (const { recipient } of lookups) if (recipient) recipients.add(recipient);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- there is a key for the first lookup
+    return options.run(first.source, keys as readonly [Key, ...Key[]], recipients);
+  };
+
+  const isOneBatch = !options.groupBy && !options.maxSize;
+  const runAll = (lookups: readonly Lookup<Key>[]): Values<Value> => {
+    if (isOneBatch || lookups.length === 1) return start(lookups);
+    const places = toBatches(lookups, options);
+    for (const { batch } of places) batch.values ??= start(batch.lookups, batch.keys);
+    const values: unknown[] = places.map(({ batch, index }) => batch.valueAt(index));
+    // DataLoader resolves with these promises, so no lookup waits for the batch of another one.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    return Promise.resolve(values as Value[]);
+  };
+
+  const loaders = new WeakMap<DataSource, DataLoader<Lookup<Key>, Value>>();
+  return (source: DataSource, key: Key, recipient?: Recipient): Promise<Value> => {
+    const { shared = source } = source;
+    let loader = loaders.get(shared);
+    if (!loader) {
+      loader = new DataLoader(runAll, IN_TICK);
+      loaders.set(shared, loader);
+    }
+    return loader.load({ source, key, recipient });
+  };
 }
 
 /** Loads rows of a table by their ids, batched with other requests. */
@@ -97,11 +164,13 @@ export function byId<Row>(
   table: Table<Row>,
   read: (db: Database, ids: readonly bigint[]) => Promise<Row[]> = rowsByIds(table),
 ): RowLoader<Row | null> {
-  const load = createLoad<bigint, Row | null>(() => async ({ db, observeBatch }, ids) => {
-    observeBatch(name, ids.length);
-    const rows = await read(db, [...new Set(ids)]);
-    const rowOf = new Map(rows.map((row) => [table.id.of(row), row]));
-    return ids.map((id) => rowOf.get(id) ?? null);
+  const load = createBatcher<bigint, Row | null>({
+    run: async ({ db, observeBatch }, ids) => {
+      observeBatch(name, ids.length);
+      const rows = await read(db, [...new Set(ids)]);
+      const rowOf = new Map(rows.map((row) => [table.id.of(row), row]));
+      return ids.map((id) => rowOf.get(id) ?? null);
+    },
   });
   return { table, load };
 }

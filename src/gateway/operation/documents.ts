@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { type Caller, callerKeyOf } from '../auth/caller.ts';
 import type { Config } from '../config/config.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
-import { createFairQueue } from '../database/fair-queue.ts';
+import { FairQueue } from '../database/fair-queue.ts';
 import { RecipientGone } from '../database/recipient.ts';
 import { addWait } from '../telemetry/request-log.ts';
 import { hashOf, type Manifest, withoutPrefix } from './manifest.ts';
@@ -37,7 +37,7 @@ function bytesOf({ node: { definitions, loc } }: ParsedDocument, text: string): 
 
 /** The documents of callers with a token, or of those without. */
 function createSection(maxWaitMs: number) {
-  const queue = { concurrency: 1, maxWaiting: MAX_WAITING, maxWaitMs };
+  const queue = { concurrency: 1, maxWaiting: MAX_WAITING, maxWaitMs, pause: 'rest' } as const;
   return {
     documents: new LRUCache<string, ParsedDocument>({
       max: MAX_CACHED,
@@ -49,8 +49,8 @@ function createSection(maxWaitMs: number) {
       maxSize: MAX_HASHED_LENGTH,
       sizeCalculation: ({ length }) => length,
     }),
-    short: createFairQueue(queue),
-    long: createFairQueue(queue),
+    short: new FairQueue(queue),
+    long: new FairQueue(queue),
   };
 }
 
@@ -165,8 +165,8 @@ export class Documents {
     const known = this.find(text, caller);
     if (known) return accept(known);
     const { short, long } = this.#sectionOf(caller);
-    const enqueue = text.length > MAX_SHORT_LENGTH ? long : short;
-    const inSlot = enqueue(
+    const queue = text.length > MAX_SHORT_LENGTH ? long : short;
+    const inSlot = queue.run(
       key,
       () => {
         addWait(requestLog, 'queueMs', arrivedAt);

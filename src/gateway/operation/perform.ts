@@ -7,7 +7,8 @@ import {
 } from 'graphql';
 import { createYoga, isAsyncIterable } from 'graphql-yoga';
 
-import { requireScope } from '../auth/caller.ts';
+import { callerKeyOf, requireScope } from '../auth/caller.ts';
+import type { Streams } from '../changes/streams.ts';
 import type { Config, Limits } from '../config/config.ts';
 import type { Context } from '../context.ts';
 import { GatewayError, MethodNotAllowed } from '../contract/gateway-error.ts';
@@ -29,7 +30,6 @@ import { executeByGraphqlJs } from './steps/graphql-js.ts';
 import { limitResult, limitTime, queueLarge, rejectCostly } from './steps/limits.ts';
 import { subscribeToChanges } from './steps/subscribe.ts';
 import { traceOperations } from './steps/trace-operations.ts';
-import type { Streams } from './streams.ts';
 
 export type Results = ExecutionResult | AsyncIterable<ExecutionResult>;
 
@@ -90,15 +90,20 @@ const pluginsOf = (options: PerformOptions, plugins: readonly StorePlugin[]) => 
 /** The client of a request over HTTP, which receives its results. */
 class HttpClient implements Recipient {
   readonly requestLog: OperationRequest['requestLog'];
-  readonly #res: OperationRequest['res'];
+  lists: Recipient['lists'] = undefined;
+  readonly #request: OperationRequest;
 
-  constructor({ res, requestLog }: OperationRequest) {
-    this.#res = res;
-    this.requestLog = requestLog;
+  constructor(request: OperationRequest) {
+    this.requestLog = request.requestLog;
+    this.#request = request;
+  }
+
+  get callerKey(): string {
+    return callerKeyOf(this.#request.caller, this.#request.req);
   }
 
   get destroyed(): boolean {
-    return this.#res?.destroyed === true;
+    return this.#request.res?.destroyed === true;
   }
 }
 

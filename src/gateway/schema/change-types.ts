@@ -1,14 +1,15 @@
 import type { OutputRef } from '@pothos/core';
 
+import type { Selection } from '../changes/catch-up.ts';
 import {
   type Change as RecordedChange,
   changePagesOf,
   cursorOf,
-  knownOf,
   parseCursor,
   requireKept,
+  supportedChanges,
 } from '../changes/change-log.ts';
-import type { ChangeFeed } from '../changes/feed.ts';
+import { AFTER_COST } from '../changes/streams.ts';
 import { type CallContext, streamOf } from '../context.ts';
 import { SEARCH_COST } from '../list/filter.ts';
 import type { ListArguments } from '../list/listing.ts';
@@ -18,9 +19,6 @@ import type { Builder } from './builder-types.ts';
 import { rootPage } from './connections.ts';
 import type { InputTypes } from './input-types.ts';
 import { relatedRow } from './rows.ts';
-
-/** The cost of a page of old changes, which a subscription with a cursor reads first. */
-export const AFTER_COST = 200;
 
 // The size of a change's cursor if its transaction and its id both have 19 digits, and its time has 13 (until 2286).
 const CHANGE_CURSOR_BYTES = 96;
@@ -72,13 +70,13 @@ const defineTypes = (builder: Builder, repositories: readonly Repository[]) =>
 
 function followIn(
   context: CallContext,
-  request: Omit<Parameters<ChangeFeed['subscribe']>[0], 'source' | 'callerKey' | 'end' | 'signal'>,
+  { after, ...selection }: Omit<Selection, 'source'> & Pick<ListArguments, 'after'>,
 ) {
   const { changes, source } = context;
-  const { callerKey, end, signal, lastEventId } = streamOf(context);
+  const stream = streamOf(context);
+  const { lastEventId } = stream;
   if (lastEventId !== undefined) parseCursor(lastEventId, 'Last-Event-ID');
-  const after = lastEventId ?? request.after;
-  return changes.subscribe({ ...request, after, source, callerKey, end, signal });
+  return changes.follow(stream, { ...selection, source }, lastEventId ?? after);
 }
 
 /** @throws InvalidCursor */
@@ -195,7 +193,7 @@ export class ChangeTypes {
         }),
       }),
     });
-    const page = rootPage(changePagesOf(knownOf(types)));
+    const page = rootPage(changePagesOf(supportedChanges(types)));
     builder.queryField('changes', (t) =>
       t.connection(
         {

@@ -77,7 +77,7 @@ export async function requireSortIndexes(
       const key = kind.sort.sql(ownColumn, isNullable);
       const plan = await query<{ 'QUERY PLAN': string }>(
         sql`explain (costs off) select from ${raw(`${name} order by ${key}, ${id.column}`)}`,
-        'each',
+        { planning: 'each' },
       );
       if (!plan.some((line) => SORT.test(line['QUERY PLAN']))) continue;
       throw new MigrationError(

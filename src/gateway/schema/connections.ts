@@ -1,8 +1,7 @@
 import type { OutputRef } from '@pothos/core';
-import pLimit from 'p-limit';
 
 import type { CallContext } from '../context.ts';
-import type { ListRequest, Pages } from '../list/list-loaders.ts';
+import type { ListLoaders } from '../list/list-loaders.ts';
 import type { ListArguments } from '../list/listing.ts';
 import { ALL_ROWS } from '../list/pages.ts';
 import { DEFAULT_PAGE } from '../list/window.ts';
@@ -12,33 +11,22 @@ import { listOf } from './cost-directives.ts';
 import type { FieldSql } from './field-extensions.ts';
 import type { InputTypes } from './input-types.ts';
 
-// How many statements for lists and counts one request may run at a time. The limit leaves connections for other
-// requests.
-const MAX_STATEMENTS = 4;
-
-/** Returns the ListRequest of an operation, whose lists share the limit. */
-const requestOf = (context: CallContext): ListRequest => ({
-  limit: (context.limit ??= pLimit(MAX_STATEMENTS)),
-  recipient: context.recipient,
-});
-
 const PAGE_SIZE = listOf(DEFAULT_PAGE, ['first', 'last'], ['edges', 'nodes']).directives;
 
 /** Returns a function that creates the options of a field with a page of the rows of a parent. */
 export const createPage =
   <Root extends object>(parentOf: (root: Root) => bigint) =>
-  <Row>({ source, loadPage, loadCount }: Pages<Row>) => ({
+  <Row>({ source, loadPage, loadCount }: ListLoaders<Row>) => ({
     extensions: {
       directives: { cost: { weight: '20' }, ...PAGE_SIZE },
       sql: { kind: 'list', source } satisfies FieldSql,
       read: source.toWindow,
     },
-    resolve: async (root: Root, args: ListArguments, context: CallContext) => {
+    resolve: async (root: Root, args: ListArguments, { source: reads, recipient }: CallContext) => {
       const parent = parentOf(root);
-      const request = requestOf(context);
-      const page = await loadPage(context.source, { parent, args }, request);
+      const page = await loadPage(reads, { parent, args }, recipient);
       const totalCount = (): Promise<number> =>
-        loadCount(context.source, { parent, args: args.filter }, request);
+        loadCount(reads, { parent, args: args.filter }, recipient);
       return { ...page, totalCount };
     },
   });
@@ -48,7 +36,7 @@ const COUNT_COST = { weight: '200' };
 
 /** Creates the options of a field with the number of rows of a parent. */
 export const createCount = <Row, Parent extends object>(
-  { source, loadCount }: Pages<Row>,
+  { source, loadCount }: ListLoaders<Row>,
   parentOf: (parent: Parent) => bigint,
 ) => ({
   extensions: {
@@ -56,7 +44,7 @@ export const createCount = <Row, Parent extends object>(
     sql: { kind: 'count', source } satisfies FieldSql,
   },
   resolve: (parent: Parent, _args: object, context: CallContext): Promise<number> =>
-    loadCount(context.source, { parent: parentOf(parent), args: undefined }, requestOf(context)),
+    loadCount(context.source, { parent: parentOf(parent), args: undefined }, context.recipient),
 });
 
 /** Resolves a field to a page of all rows. */

@@ -1,6 +1,6 @@
 import type { ZodType } from 'zod';
 
-import type { ListSource } from '../list/list-loaders.ts';
+import type { ListSql } from '../list/list-loaders.ts';
 import type { Table } from '../model/table.ts';
 
 export type FieldArguments = Readonly<Record<string, unknown>>;
@@ -28,13 +28,13 @@ export interface RelatedRow {
 /** A page of a list. */
 export interface ListOfRows {
   readonly kind: 'list';
-  readonly source: ListSource;
+  readonly source: ListSql;
 }
 
 /** The number of rows in a list. */
 export interface CountOfRows {
   readonly kind: 'count';
-  readonly source: ListSource;
+  readonly source: ListSql;
 }
 
 /** The row of the SELECT that the field's arguments are read as. Its columns have the names of the type's fields. */

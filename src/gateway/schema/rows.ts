@@ -81,7 +81,7 @@ export function aggregate<Row extends object, Args extends object>(
     type,
     extensions: { sql, read: toSelect },
     resolve: async (_root: object, args: Args, { source }: CallContext): Promise<Row> =>
-      onlyRow(await source.db.query<Row>(toSelect(args), 'once', 'heavy')),
+      onlyRow(await source.db.query<Row>(toSelect(args), { load: 'heavy' })),
   };
 }
 

@@ -7,14 +7,14 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import { handleProtocols } from 'graphql-ws';
 
 import { createAuthenticate } from '../auth/caller.ts';
-import { createFeed } from '../changes/feed.ts';
+import { ChangeFeed } from '../changes/feed.ts';
+import { Streams } from '../changes/streams.ts';
 import type { Config } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
 import type { Context } from '../context.ts';
 import { codeOf } from '../contract/gateway-error.ts';
 import type { Database } from '../database/database.ts';
 import { createExecutor, type EndpointOptions } from '../operation/perform.ts';
-import { createStreams } from '../operation/streams.ts';
 import { createPageRoutes } from '../site/page-routes.ts';
 import type { Store } from '../store.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -116,10 +116,10 @@ function createOptions(store: Store, db: Database, config: Config, log: Log) {
   const context: Context = {
     source,
     olderSource: db.queryOlder && { ...source, db: { ...db, query: db.queryOlder } },
-    changes: createFeed(db, [...repositories.keys()], log, metrics.streams.observeChanges),
+    changes: new ChangeFeed(db, [...repositories.keys()], log, metrics.changes.observeChanges),
     authenticate: createAuthenticate(config.auth),
   };
-  const streams = createStreams(config, metrics.streams);
+  const streams = new Streams(config, metrics.changes);
   const graphql = { schema, context, config, log, metrics, streams };
   return { ...graphql, executor: createExecutor(graphql, plugins) };
 }

@@ -3,9 +3,8 @@ import { getHeapStatistics } from 'node:v8';
 
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 
-import { createChangeLogMetrics } from './change-log-metrics.ts';
+import { createChangeMetrics } from './change-metrics.ts';
 import { createRequestMetrics } from './request-metrics.ts';
-import { createStreamMetrics } from './stream-metrics.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -83,8 +82,7 @@ export function createMetrics(databaseRegistry?: Registry, facts?: GatewayFacts)
   if (facts) reportFacts(registers, facts);
   return {
     ...createRequestMetrics(registers),
-    streams: createStreamMetrics(registers),
-    setLogSize: createChangeLogMetrics(registers),
+    changes: createChangeMetrics(registers),
     registries: [registry, processMetrics(), ...(databaseRegistry ? [databaseRegistry] : [])],
   };
 }

@@ -1,6 +1,6 @@
 import {
   argumentsOf,
-  createLoad,
+  createBatcher,
   isRolledBack,
   type DataSource,
   MAX_SHARED,
@@ -14,35 +14,33 @@ import { type PlacedOrder, takeFreeUnits, takeUnits } from './take-units.ts';
 // For this long after a shared statement has failed, each order is placed on its own, because the cause, such as an
 // operator's trigger, may persist.
 const REST_MS = 10_000;
+// By the source of a gateway: when it ends, in milliseconds of performance.now().
+const restsUntil = new WeakMap<DataSource, number>();
 
 /**
  * Places an order without an idempotency key. The orders of a tick are placed in batches: one statement places the first
  * order for each pet in a batch. An order whose result is undefined has to be placed on its own.
  */
-const placeShared = createLoad<NewOrder, PlacedOrder | undefined>(() => {
-  let restsUntil = 0;
-  const place = async (
-    { db, observeBatch }: DataSource,
-    lines: readonly NewOrder[],
-  ): Promise<ReadonlyMap<NewOrder, PlacedOrder | Error>> => {
-    if (lines.length === 1 || performance.now() < restsUntil) return new Map();
-    observeBatch('placeOrder', lines.length);
+const placeShared = createBatcher<NewOrder, PlacedOrder | undefined>({
+  maxSize: () => MAX_SHARED,
+  run: async (source, lines) => {
+    const { db, observeBatch, shared = source } = source;
+    // Reversed, because a later entry of a Map replaces an earlier one.
+    const firstOf = new Map(lines.toReversed().map((line) => [line.petId, line]));
+    const alone = lines.map(() => undefined);
+    if (firstOf.size === 1 || performance.now() < (restsUntil.get(shared) ?? 0)) return alone;
+    observeBatch('placeOrder', firstOf.size);
     try {
-      return await takeFreeUnits(db, lines);
+      const placed = await takeFreeUnits(db, [...firstOf.values()]);
+      return lines.map((line) => placed.get(line));
     } catch (error) {
       if (!isRolledBack(error)) throw error;
       // PostgreSQL may have rejected only one of the orders. Placed on its own, each order succeeds or gets its own error.
-      restsUntil = performance.now() + REST_MS;
-      return new Map();
+      restsUntil.set(shared, performance.now() + REST_MS);
+      return alone;
     }
-  };
-  return async (source, lines) => {
-    // Reversed, because a later entry of a Map replaces an earlier one.
-    const firstOf = new Map(lines.toReversed().map((line) => [line.petId, line]));
-    const results = await place(source, [...firstOf.values()]);
-    return lines.map((line) => results.get(line));
-  };
-}, MAX_SHARED);
+  },
+});
 
 const Arguments = argumentsOf({ input: NewOrder });
 

@@ -61,7 +61,7 @@ async function ordersAsJson(db: Session, after: bigint, limit: number): Promise<
     from (select * from orders where id > ${after} order by id limit ${limit}) as page`;
   // Heavy statements get only some of the connections, so callers that read all orders cannot occupy all connections.
   const load = limit > MAX_LIST_SIZE ? 'heavy' : 'light';
-  const [page] = await db.query<OrdersAsJson>(statement, 'once', load);
+  const [page] = await db.query<OrdersAsJson>(statement, { load });
   if (page?.json.includes(INCOMPLETE)) throw new Error('An order has a null in a required column.');
   return page ?? { json: '[]', last: null, more: false };
 }

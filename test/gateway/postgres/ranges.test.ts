@@ -100,7 +100,7 @@ async function expectFewRows(filter: object, field: string): Promise<void> {
     const [row] = await db.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
       sql`explain (analyze, format json) select * from visits
         where ${join(conditions, ' and ')} order by ${readingOrder} limit 21`,
-      planning,
+      { planning },
     );
     expect(row && rowsRead(row['QUERY PLAN'][0].Plan)).toBeLessThan(5000);
   }

@@ -3,7 +3,6 @@ import type { Plugin } from 'graphql-yoga';
 
 import { GatewayError } from '../../contract/gateway-error.ts';
 import { isServerFault } from '../../database/database-errors.ts';
-import { perObject } from '../../database/per-object.ts';
 import { RecipientGone } from '../../database/recipient.ts';
 import type { DataSource } from '../../model/loaders.ts';
 import { JsonText } from '../json-text.ts';
@@ -11,7 +10,7 @@ import type { Operation } from '../operation.ts';
 import type { Call } from '../request.ts';
 import { CompiledQuery, type PreparedStatement } from '../statement/compile.ts';
 import { UNSENDABLE } from '../statement/json-sql.ts';
-import { createRunStatement } from '../statement/run-statement.ts';
+import { runStatement } from '../statement/run-statement.ts';
 
 // Compiling and planning take as long as several executions, so only repeated queries are compiled.
 const COMPILE_AT_EXECUTION = 3;
@@ -44,35 +43,34 @@ const failingSource = (source: DataSource, error: unknown): DataSource => ({
   db: { ...source.db, query: () => Promise.reject(error) },
 });
 
+/** Executes a compiled query; `next` executes it if its statement fails, or finds a value that can't be sent. */
+async function executeStatement(
+  call: Call,
+  prepared: PreparedStatement,
+  next: () => ExecutionResult | Promise<ExecutionResult>,
+): Promise<ExecutionResult> {
+  let json: string;
+  try {
+    json = await runStatement(call.source, prepared, call.recipient);
+  } catch (error) {
+    if (!isServerFault(error) && !(error instanceof RecipientGone)) {
+      call.operation.compiled = undefined;
+      call.operation.executions = COMPILE_AT_EXECUTION - 1 - EXECUTIONS_AFTER_FAILURE;
+    }
+    // The statement is not retried: graphql-js reports its error for each root field that reads from the database.
+    call.source = failingSource(call.source, error);
+    return next();
+  }
+  if (json.includes(UNSENDABLE)) return next();
+  return { data: new JsonText(json) };
+}
+
 /**
  * Executes a query, from its third execution on, with one statement in which PostgreSQL writes all of the data as JSON.
  * The function before executes everything else, including queries whose data could be too large for one statement, and
  * every query with an error, so that error handling has only one implementation.
  */
 export function compileQueries(source: DataSource): Plugin<Call> {
-  const runOf = perObject(createRunStatement);
-
-  const executeStatement = async (
-    call: Call,
-    prepared: PreparedStatement,
-    next: () => ExecutionResult | Promise<ExecutionResult>,
-  ): Promise<ExecutionResult> => {
-    let json: string;
-    try {
-      json = await runOf(call.source)(prepared, call.recipient);
-    } catch (error) {
-      if (!isServerFault(error) && !(error instanceof RecipientGone)) {
-        call.operation.compiled = undefined;
-        call.operation.executions = COMPILE_AT_EXECUTION - 1 - EXECUTIONS_AFTER_FAILURE;
-      }
-      // The statement is not retried: graphql-js reports its error for each root field that reads from the database.
-      call.source = failingSource(call.source, error);
-      return next();
-    }
-    if (json.includes(UNSENDABLE)) return next();
-    return { data: new JsonText(json) };
-  };
-
   return {
     onExecute({ args: { contextValue: call }, executeFn, setExecuteFn }) {
       const { operation, estimate } = call;

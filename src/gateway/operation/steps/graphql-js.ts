@@ -12,6 +12,7 @@ import type { Plugin } from 'graphql-yoga';
 import type { Config } from '../../config/config.ts';
 import type { CallContext, Origin } from '../../context.ts';
 import { perObject } from '../../database/per-object.ts';
+import { DetachedRecipient } from '../../database/recipient.ts';
 import { bindSource } from '../../model/loaders.ts';
 import { findInputErrors } from '../accept/input.ts';
 import { MAX_VALIDATION_ERRORS } from '../accept/validation.ts';
@@ -53,11 +54,10 @@ export class ExecutionContext implements CallContext {
   readonly source: CallContext['source'];
   readonly changes: CallContext['changes'];
   readonly recipient: CallContext['recipient'];
-  limit: CallContext['limit'] = undefined;
   readonly origin: Origin;
 
-  constructor({ source, changes, recipient }: Omit<CallContext, 'limit'>, origin: Origin) {
-    this.source = bindSource(source, { requestLog: recipient.requestLog });
+  constructor({ source, changes, recipient }: CallContext, origin: Origin) {
+    this.source = bindSource(source, new DetachedRecipient(recipient));
     this.changes = changes;
     this.recipient = recipient;
     this.origin = origin;

@@ -2,15 +2,15 @@ import { type ExecutionResult, OperationTypeNode } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 
 import { callerKeyOf } from '../../auth/caller.ts';
+import { MAX_RESULT_COST } from '../../changes/streams.ts';
 import type { Limits } from '../../config/config.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
-import { createFairQueue } from '../../database/fair-queue.ts';
+import { FairQueue } from '../../database/fair-queue.ts';
 import { addWait } from '../../telemetry/request-log.ts';
 import type { Estimate } from '../accept/field-cost.ts';
 import { toExecutionError } from '../client-errors.ts';
 import { isLargerThan, JsonText } from '../json-text.ts';
 import { type Call, mapResult } from '../request.ts';
-import { MAX_RESULT_COST } from '../streams.ts';
 
 const { MUTATION, QUERY, SUBSCRIPTION } = OperationTypeNode;
 
@@ -130,7 +130,7 @@ const MAX_AT_ONCE = 10;
  * a result is text, from when its memory is limited (server/connections.ts), its rows take several times as much.
  */
 export function queueLarge(): Plugin<Call> {
-  const enqueue = createFairQueue({ concurrency: MAX_AT_ONCE, restFactor: 0 });
+  const queue = new FairQueue({ concurrency: MAX_AT_ONCE });
   return {
     onExecute({ args: { contextValue: call }, executeFn, setExecuteFn }) {
       const { estimate, operation, caller, req, requestLog, recipient } = call;
@@ -138,7 +138,7 @@ export function queueLarge(): Plugin<Call> {
       if (!isQuery || estimate.bytes <= LARGE_BYTES) return;
       const queuedAt = performance.now();
       setExecuteFn((args) =>
-        enqueue(callerKeyOf(caller, req), () => {
+        queue.run(callerKeyOf(caller, req), () => {
           addWait(requestLog, 'queueMs', queuedAt);
           // Nobody receives the result.
           return recipient.destroyed ? {} : executeFn(args);

@@ -2,12 +2,12 @@ import type { ExecutionResult } from 'graphql';
 import { LRUCache } from 'lru-cache';
 
 import type { Change } from '../../changes/change-log.ts';
-import { createFairQueue } from '../../database/fair-queue.ts';
+import type { Stream } from '../../changes/streams.ts';
+import { FairQueue } from '../../database/fair-queue.ts';
 import { perObject } from '../../database/per-object.ts';
 import { Recipients } from '../../database/recipient.ts';
 import { addWait } from '../../telemetry/request-log.ts';
 import type { Call } from '../request.ts';
-import type { Stream } from '../streams.ts';
 
 // Streams that keep up request the same result within milliseconds of each other, so a few recent results are enough.
 const MAX_RECENT = 50;
@@ -49,17 +49,17 @@ export function shareResults(
   execute: (call: Call, root: Change) => ExecutionResult | Promise<ExecutionResult>,
 ): (call: Call, request: ResultRequest) => Promise<ExecutionResult> {
   // The queues are unlimited, because each stream has at most one result in them.
-  const cheap = createFairQueue({ concurrency: MAX_EXECUTIONS, restFactor: 0 });
-  const costly = createFairQueue({ concurrency: 1 });
+  const cheap = new FairQueue({ concurrency: MAX_EXECUTIONS, pause: 'tick' });
+  const costly = new FairQueue({ concurrency: 1, pause: 'rest' });
   const pending = new Map<string, Pending>();
   const recent = new LRUCache<string, Promise<ExecutionResult>>({ max: MAX_RECENT });
 
   const start = (key: string, call: Call, { root, stream }: ResultRequest): Pending => {
     const streams = new Recipients();
     streams.add(stream);
-    const enqueue = call.estimate.cost > MAX_CHEAP ? costly : cheap;
+    const queue = call.estimate.cost > MAX_CHEAP ? costly : cheap;
     const queuedAt = performance.now();
-    const result = enqueue(stream.callerKey, () => {
+    const result = queue.run(stream.callerKey, () => {
       addWait(stream.requestLog, 'queueMs', queuedAt);
       return streams.destroyed ? {} : execute({ ...call, recipient: streams }, root);
     });
@@ -81,9 +81,9 @@ export function shareResults(
     const key = `${numberOf(root)} ${call.operation.id} ${variables}`;
     const made = recent.get(key);
     if (made) return made;
-    const known = pending.get(key);
-    if (!known || known.streams.destroyed) return start(key, call, request).result;
-    known.streams.add(stream);
-    return known.result;
+    const waiting = pending.get(key);
+    if (!waiting || waiting.streams.destroyed) return start(key, call, request).result;
+    waiting.streams.add(stream);
+    return waiting.result;
   };
 }

@@ -1,16 +1,14 @@
-import { mapAsyncIterator } from '@graphql-tools/utils';
 import { createSourceEventStream, type ExecutionResult, GraphQLError } from 'graphql';
 import { envelop, isAsyncIterable, type Plugin } from 'graphql-yoga';
 
 import { type Change, cursorOf } from '../../changes/change-log.ts';
+import type { Stream, Streams } from '../../changes/streams.ts';
 import type { Config } from '../../config/config.ts';
-import type { OpenStream } from '../../context.ts';
 import { GatewayError, toError } from '../../contract/gateway-error.ts';
 import { toGatewayError } from '../../database/database-errors.ts';
 import { findInputErrors } from '../accept/input.ts';
 import { toExecutionError } from '../client-errors.ts';
 import { type Call, EVENT_ID, mapResult } from '../request.ts';
-import type { Streams } from '../streams.ts';
 import { executeByGraphqlJs, ExecutionContext } from './graphql-js.ts';
 import { limitResult, limitTime } from './limits.ts';
 import { shareResults } from './share-results.ts';
@@ -19,10 +17,10 @@ import { traceOperations } from './trace-operations.ts';
 const NO_FIELD = 'The subscription selects no fields.';
 const NO_STREAM = 'Subscriptions require Accept: text/event-stream, or a WebSocket.';
 
-/** Returns the changes that a subscription follows. @throws GraphQLError, GatewayError */
-async function findSource(call: Call, stream: OpenStream): Promise<AsyncIterable<unknown>> {
+/** Returns the changes that a stream follows. @throws GraphQLError, GatewayError */
+async function findChanges(call: Call, stream: Stream): Promise<AsyncIterable<Change>> {
   const { operation, variables } = call;
-  const source = await createSourceEventStream({
+  const changes = await createSourceEventStream({
     schema: operation.schema,
     document: operation.document,
     operationName: operation.node.name?.value,
@@ -33,8 +31,10 @@ async function findSource(call: Call, stream: OpenStream): Promise<AsyncIterable
     const selectsNothing = error instanceof TypeError;
     throw selectsNothing ? new GatewayError('BAD_REQUEST', NO_FIELD, error) : error;
   });
-  if (isAsyncIterable(source)) return source;
-  const [error] = source.errors ?? [];
+  // The fields of Subscription return changes.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  if (isAsyncIterable(changes)) return changes as AsyncIterable<Change>;
+  const [error] = changes.errors ?? [];
   // Without the path of the root field, because there is no result.
   throw toExecutionError(toGatewayError(error?.originalError ?? error), error?.nodes?.[0]);
 }
@@ -65,29 +65,44 @@ function createExecute(config: Config) {
  */
 export function subscribeToChanges(streams: Streams, config: Config): Plugin<Call> {
   const share = shareResults(createExecute(config));
+
+  /** Returns the results of a stream, and closes it after the last one. */
+  async function* toResults(
+    call: Call,
+    stream: Stream,
+    changes: AsyncIterable<Change>,
+  ): AsyncGenerator<ExecutionResult, void> {
+    const variables = JSON.stringify(call.variables);
+    try {
+      for await (const root of changes) yield await share(call, { root, variables, stream });
+    } catch (error) {
+      stream.end(toError(error));
+      yield { errors: [toExecutionError(toError(error))] };
+    } finally {
+      stream.close();
+    }
+  }
+
   const subscribe = async (call: Call) => {
     const errors = findInputErrors(call, config);
     if (errors.length > 0) return { errors };
     if (!call.acceptsStream) throw new GatewayError('NOT_ACCEPTABLE', NO_STREAM);
     const stream = streams.open(call, call.estimate.cost);
-    const source = await findSource(call, stream).catch((error: unknown) => {
+    const changes = await findChanges(call, stream).catch((error: unknown) => {
       const hasPosition = error instanceof GraphQLError;
       stream.end(toError(hasPosition ? error.originalError : error));
       stream.close();
       throw error;
     });
     call.requestLog.isStream = true;
-    const variables = JSON.stringify(call.variables);
-    return mapAsyncIterator(
-      source[Symbol.asyncIterator](),
-      (change) => {
-        // oxlint-disable-next-line no-unsafe-type-assertion -- the fields of Subscription yield changes
-        const root = change as Change;
-        return share(call, { root, variables, stream });
-      },
-      (error: unknown) => ({ errors: [toExecutionError(toError(error))] }),
-      stream.close,
-    );
+    const results = toResults(call, stream, changes);
+    const end = results.return.bind(results);
+    // A generator that waits would end only after its wait.
+    results.return = (value) => {
+      stream.close();
+      return end(value);
+    };
+    return results;
   };
   return {
     onSubscribe: ({ args: { contextValue }, setSubscribeFn }) =>

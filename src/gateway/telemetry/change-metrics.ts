@@ -3,14 +3,18 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 // The bounds of the buckets, in seconds.
 const DELAY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
-export type StreamMetrics = ReturnType<typeof createStreamMetrics>;
+/** The size of the change log: an estimate, and the time since its first change. */
+export interface LogSize {
+  readonly rows: number;
+  readonly ageSeconds: number;
+}
 
-export function createStreamMetrics(registers: Registry[]) {
-  const active = new Gauge({
-    name: 'streams_active',
-    help: 'Number of open subscriptions.',
-    registers,
-  });
+export type ChangeMetrics = ReturnType<typeof createChangeMetrics>;
+
+/** Creates the metrics of the change log and of the streams that follow it. */
+export function createChangeMetrics(registers: Registry[]) {
+  const addGauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers });
+  const active = addGauge('streams_active', 'Number of open subscriptions.');
   const streams = new Counter({
     name: 'streams_total',
     help:
@@ -32,7 +36,19 @@ export function createStreamMetrics(registers: Registry[]) {
       'knows their type or kind.',
     registers,
   });
+  const logRows = addGauge(
+    'change_log_rows',
+    'Number of changes in the change log, as PostgreSQL estimates it; read every ten minutes.',
+  );
+  const logAge = addGauge(
+    'change_log_age_seconds',
+    'Time since the first change in the change log; read every ten minutes.',
+  );
   return {
+    setLogSize: ({ rows, ageSeconds }: LogSize): void => {
+      logRows.set(rows);
+      logAge.set(ageSeconds);
+    },
     /**
      * Counts a stream when it starts. The returned function must be called when it closes, with the code of the error
      * that closed it.
@@ -47,9 +63,9 @@ export function createStreamMetrics(registers: Registry[]) {
     /** Records the delays of the changes read for the streams, and how many unsupported changes were skipped. */
     observeChanges: (
       changes: readonly { readonly delaySeconds: number }[],
-      unknown: number,
+      unsupported: number,
     ): void => {
-      unknownChanges.inc(unknown);
+      unknownChanges.inc(unsupported);
       for (const { delaySeconds } of changes) delays.observe(Math.max(delaySeconds, 0));
     },
   };

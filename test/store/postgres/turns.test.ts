@@ -1,0 +1,69 @@
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+import { openCopyOnPostgres } from '../../support/databases.ts';
+import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { makePet } from '../../support/make.ts';
+import { readMetrics, sumOf } from '../../support/metrics.ts';
+import { countLockWaits, holdLock } from '../../support/postgres.ts';
+
+const POOL_SIZE = 4;
+// Callers without a token are identified by their addresses.
+const MANY = '127.0.0.1';
+const ONE = '127.0.0.2';
+
+let gateway: Gateway;
+let url = '';
+beforeAll(async () => {
+  gateway = await startGateway({ POOL_SIZE: String(POOL_SIZE) }, async (config, log) => {
+    const db = await openCopyOnPostgres(config, log);
+    url = db.url ?? '';
+    return db;
+  });
+  await makePet(gateway);
+});
+afterAll(() => gateway.close());
+
+function ask(localAddress: string, query: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-type': 'application/json' };
+    const asked = request(`${gateway.url}/graphql`, { method: 'POST', localAddress, headers });
+    asked.on('error', reject);
+    asked.on('response', (response) => resolve(text(response)));
+    asked.end(JSON.stringify({ query }));
+  });
+}
+
+it.each([
+  [
+    'searches',
+    POOL_SIZE / 2,
+    (n: number) => `{ pets(filter: { name: "x${n}" }) { nodes { id } } }`,
+  ],
+  [
+    'writes',
+    POOL_SIZE,
+    (n: number) => `mutation { updatePet(id: 1, input: { name: "x${n}" }) { __typename } }`,
+  ],
+])(
+  'callers take turns where their %s wait, however many each caller has',
+  async (_what, running, toQuery) => {
+    const unlock = await holdLock(url, 'lock table pets');
+    const order: string[] = [];
+    const send = async (address: string, n: number): Promise<void> => {
+      expect(JSON.parse(await ask(address, toQuery(n)))).not.toHaveProperty('errors');
+      order.push(address);
+    };
+    const all = Array.from({ length: running + 6 }, (_, n) => send(MANY, n));
+    await expect.poll(() => countLockWaits(url)).toBe(running);
+    all.push(send(ONE, 99));
+    const countActive = async () => sumOf(await readMetrics(gateway), 'http_active_requests');
+    await expect.poll(countActive).toBeGreaterThan(all.length);
+    await gateway.data('{ __typename }');
+    await unlock();
+    await Promise.all(all);
+    expect(order.indexOf(ONE)).toBeLessThan(running + 4);
+  },
+);
