@@ -40,15 +40,9 @@ export function oneOf(field: Field, about: About): Filter {
   };
 }
 
-export const min = (field: Field<number>, about: About): Filter => ({
-  ...byColumn('>=', field, about),
-  rule: z.int(),
-});
+export const min = (field: Field<number>, about: About): Filter => byColumn('>=', field, about);
 
-export const max = (field: Field<number>, about: About): Filter => ({
-  ...byColumn('<=', field, about),
-  rule: z.int(),
-});
+export const max = (field: Field<number>, about: About): Filter => byColumn('<=', field, about);
 
 /**
  * Matches times or days in a range that includes `from` and excludes `before`. A range without bounds matches every row;
@@ -83,7 +77,7 @@ export function words(field: Field<string>, { only, ...about }: About): Filter {
   const all = `${only} contains all of these words or parts of words, in any order, ignoring case and accents`;
   return {
     ...byColumn('words', field, { ...about, only: all }),
-    rule: TEXT.part(field).transform((text) => text.trim() || null),
+    rule: TEXT.rule({ ...field, isNullable: true }).transform((text) => text.trim() || null),
   };
 }
 
