@@ -5,7 +5,7 @@ import { InputError, GatewayError } from '../contract/gateway-error.ts';
 import { parse } from '../contract/parse.ts';
 import type { Database } from '../database/database.ts';
 import { ID } from '../kinds/numbers.ts';
-import { type Bound, encodeCursor, parseCursor as parseIn } from '../list/cursor.ts';
+import { type Bound, encodeCursor, decodeCursor } from '../list/cursor.ts';
 import { pagesOf } from '../list/list-loaders.ts';
 import type { Listing } from '../list/listing.ts';
 import type { RecordedRow } from '../model/stored-table.ts';
@@ -190,7 +190,7 @@ export async function requirePosition(db: Database, position: Position): Promise
 
 /** Returns what is in the cursor of a change; `name` is that of the argument or header. @throws InvalidCursor */
 export function parseCursor(cursor: string, name: string): Bound {
-  const bound = parseIn(listing, ORDER, cursor);
+  const bound = decodeCursor(listing, ORDER, cursor);
   if (bound) return bound;
   const message = 'is not the cursor of a change.';
   throw new InputError('INVALID_CURSOR', [{ path: [name], message }]);

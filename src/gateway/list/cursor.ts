@@ -11,15 +11,14 @@ import type { Listing, SortKey } from './listing.ts';
 const hasNulls = ({ kind, isNullable }: SortKey): boolean =>
   isNullable && kind.sort.nullAs === undefined;
 
-function textIn(row: unknown, { name, kind: { sort } }: SortKey): string | null {
-  const value = valueIn(row, name);
-  return value === null ? (sort.nullAs ?? null) : sort.textOf(value);
-}
-
 export function encodeCursor<Row>(listing: Listing<Row>, field: string, row: Row): string {
   const key = listing.keys[field];
-  const id = String(listing.table.id.of(row));
-  const place = key ? [field, id, textIn(row, key)] : [field, id];
+  const place: (string | null)[] = [field, String(listing.table.id.of(row))];
+  if (key) {
+    const value = valueIn(row, key.name);
+    const { sort } = key.kind;
+    place.push(value === null ? (sort.nullAs ?? null) : sort.textOf(value));
+  }
   if (listing.stampOf) place.push(listing.stampOf(row));
   return Buffer.from(JSON.stringify(place)).toString('base64url');
 }
@@ -59,7 +58,7 @@ function parseKey(key: SortKey, text: string | null | undefined): Sql {
 }
 
 /** Returns what is in a cursor; undefined if the cursor is invalid for this order. */
-export function parseCursor<Row>(
+export function decodeCursor<Row>(
   listing: Listing<Row>,
   field: string,
   cursor: string,

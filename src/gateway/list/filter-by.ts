@@ -40,15 +40,9 @@ export function oneOf(field: Field, about: About): Filter {
   };
 }
 
-export const min = (field: Field<number>, about: About): Filter => ({
-  ...byColumn('>=', field, about),
-  rule: z.int(),
-});
+export const min = (field: Field<number>, about: About): Filter => byColumn('>=', field, about);
 
-export const max = (field: Field<number>, about: About): Filter => ({
-  ...byColumn('<=', field, about),
-  rule: z.int(),
-});
+export const max = (field: Field<number>, about: About): Filter => byColumn('<=', field, about);
 
 /**
  * Matches times or days in a range that includes `from` and excludes `before`. A range without bounds matches every row;

@@ -21,13 +21,6 @@ export interface ListArguments {
 /** The field that rows are sorted by. Rows with equal values are sorted by id. */
 export type SortKey = Pick<Field, 'name' | 'ownColumn' | 'kind' | 'isNullable'>;
 
-/** The rows that a filter selects. */
-interface Selection {
-  readonly conditions: readonly Condition[];
-  readonly planning: Planning;
-  readonly load: Load;
-}
-
 /** A list that callers can filter, sort and page through. */
 export interface Listing<Row> {
   readonly table: Table<Row>;
@@ -35,8 +28,12 @@ export interface Listing<Row> {
   readonly keys: Readonly<Record<string, SortKey | null>>;
   /** Returns a text that differs for another row at the same position, for lists whose cursors contain it. */
   readonly stampOf?: (row: Row) => string;
-  /** @throws InvalidId, InvalidInput */
-  readonly parseFilter: (filter: ListArguments['filter']) => Selection;
+  /** Returns the conditions of a filter, and how PostgreSQL plans a page with them. @throws InvalidId, InvalidInput */
+  readonly parseFilter: (filter: ListArguments['filter']) => {
+    readonly conditions: readonly Condition[];
+    readonly planning: Planning;
+    readonly load: Load;
+  };
 }
 
 /** The column that references the parent row. */

@@ -5,17 +5,8 @@ import { toEnumName } from '../model/words.ts';
 /** The fields that a list can be sorted by, each with a description. The first field is the default. */
 export type Sorts<Name extends string = string> = Readonly<Partial<Record<Name, string>>>;
 
-/** The sorts of a list, by their names in GraphQL. The first sort is the default. */
-export type ListSorts = Readonly<
-  Record<
-    string,
-    {
-      readonly description: string;
-      /** The field, with a kind that sorts in this order. */
-      readonly field: Field;
-    }
-  >
->;
+/** The sorts of a list, by their names in GraphQL. The kind of each field sorts in this order. */
+export type ListSorts = Readonly<Record<string, { description: string; field: Field }>>;
 
 /**
  * The length of the longest string that can be sorted, in characters. An index entry has at most 2,704 bytes, and a

@@ -4,7 +4,7 @@ import { InputError, InvalidInput } from '../contract/gateway-error.ts';
 import { MAX_LIST_SIZE } from '../contract/parse.ts';
 import type { Load, Planning } from '../database/session.ts';
 import { toWhere } from './condition.ts';
-import { cursorSql, parseCursor } from './cursor.ts';
+import { cursorSql, decodeCursor } from './cursor.ts';
 import type { ListArguments, Listing } from './listing.ts';
 
 /** The page size without `first` or `last`. */
@@ -76,7 +76,7 @@ function parseCursors<Row>(
   const bounds = (['after', 'before'] as const).flatMap((end) => {
     const cursor = args[end];
     if (cursor == null) return [];
-    const bound = parseCursor(listing, field, cursor);
+    const bound = decodeCursor(listing, field, cursor);
     if (!bound) {
       const message = 'is not a cursor for this sort order.';
       throw new InputError('INVALID_CURSOR', [{ path: [end], message }]);
