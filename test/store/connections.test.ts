@@ -1,9 +1,6 @@
-import pLimit from 'p-limit';
 import sql from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { ALL_ROWS } from '../../src/gateway/list/pages.ts';
-import { categories } from '../../src/store/category/categories.ts';
 import { useGateway, gateway } from '../support/gateway.ts';
 
 // Each list with its field, and its parent if it has one.
@@ -133,23 +130,4 @@ describe('a cursor of a list', () => {
       issues: [{ path: ['after'] }],
     });
   });
-});
-
-describe('a list that two requests share', () => {
-  it.each([0, 1])(
-    'is read although request %i already reads all the lists it may',
-    async (busy) => {
-      const source = { db: gateway.db, observeBatch: () => {} };
-      const limits = [pLimit(1), pLimit(1)];
-      void limits[busy]?.(() => new Promise(() => {}));
-      const loaded = limits.map((limit) =>
-        categories.pages.loadCount(
-          source,
-          { parent: ALL_ROWS, args: undefined },
-          { limit, recipient: { destroyed: false } },
-        ),
-      );
-      expect(await Promise.all(loaded)).toEqual([25, 25]);
-    },
-  );
 });

@@ -87,15 +87,6 @@ describe('GET /pets/{petId}', () => {
     expect(pet.id).toBe('9007199254740993');
   });
 
-  it('accepts leading zeros, percent-encoded digits and unknown query parameters', async () => {
-    const id = await makePet(gateway);
-    const encoded = id.replaceAll(/\d/g, '%3$&');
-    for (const path of [id.padStart(19, '0'), encoded, `${id}?_=1793491200&limit=1`]) {
-      const response = await gateway.rest(`/pets/${path}`);
-      expect(await response.json()).toMatchObject({ id: Number(id) });
-    }
-  });
-
   it.each([
     'abc',
     '-1',
@@ -332,17 +323,6 @@ describe('a long response to GET /store/orders', () => {
     const pages = gateway.statements.slice(before).filter((text) => text.includes('orders'));
     expect(pages.length).toBeLessThan(4);
     expect((await gateway.rest('/store/orders?limit=1')).status).toBe(200);
-  });
-
-  it('is not logged as an error if the client disconnects before it begins', async () => {
-    await createOrdersView('(select 1 from pg_sleep(0.1))');
-    gateway.statements.length = 0;
-    const socket = requestOrders();
-    await gateway.rest('/health');
-    socket.destroy();
-    await expect.poll(() => gateway.statements.join()).toContain('orders');
-    await gateway.rest('/health');
-    expect(gateway.loggedErrors).toEqual([]);
   });
 
   it.each(['gzip', 'identity'])(
