@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
 import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
-import { makeCategory, makeOrder, makePet, stockOf } from '../../support/make.ts';
+import { makeOrder, makePet, stockOf } from '../../support/make.ts';
 import {
   countLockWaits,
   createStoreOn,
@@ -236,26 +236,5 @@ describe('a read-only period of one database, as in docs/operations.md,', () => 
     await runSql(server.url, endSessions);
     await expect.poll(readiness).toEqual([200, true, 200]);
     expect(await gateway.data(NEW_CATEGORY)).toHaveProperty('createCategory');
-  });
-});
-
-describe('a statement that violates a constraint', () => {
-  it('leaves its connection open for the next statement, unlike an invalid statement', async () => {
-    await gateway.close();
-    gateway = await start({ POOL_SIZE: '1' });
-    const categoryId = await makeCategory(gateway);
-    await makePet(gateway, { categoryId });
-    const pid = await nextBackend();
-    expect(
-      await gateway.data(`mutation {
-        deleteCategory(id: "${categoryId}") { ... on Error { code } }
-        updateInventory(petId: "999", input: { quantity: 1 }) { ... on Error { code } } }`),
-    ).toEqual({
-      deleteCategory: { code: 'CATEGORY_IN_USE' },
-      updateInventory: { code: 'PET_NOT_FOUND' },
-    });
-    expect(await nextBackend()).toBe(pid);
-    await expect(gateway.db.write(sql`select nothing`)).rejects.toThrow('nothing');
-    expect(await nextBackend()).not.toBe(pid);
   });
 });

@@ -1,4 +1,3 @@
-import { connect, createServer, type Socket } from 'node:net';
 import { inspect } from 'node:util';
 
 import sql from 'sql-template-tag';
@@ -7,13 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
 import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
-import {
-  createStoreOn,
-  freePort,
-  type OwnServer,
-  runSql,
-  startPostgres,
-} from '../../support/postgres.ts';
+import { createStoreOn, type OwnServer, runSql, startPostgres } from '../../support/postgres.ts';
 
 // A role of this server may open fewer connections than a pool has.
 let server: OwnServer;
@@ -130,52 +123,5 @@ describe('a gateway whose replica allows fewer connections than its pool has', (
       expect(roles).toContainEqual({ role: 'store' });
     }
     expect(warnings).toEqual([]);
-  });
-});
-
-/** Starts a proxy that, once `hold` was called, does not pass on that the server has closed a connection. */
-async function startProxy() {
-  let holds = false;
-  const sockets: Socket[] = [];
-  const proxy = createServer({ allowHalfOpen: true }, (client) => {
-    const upstream = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
-    sockets.push(client, upstream);
-    for (const one of [client, upstream]) one.on('error', () => {});
-    client.pipe(upstream);
-    upstream.pipe(client, { end: false });
-    upstream.on('end', () => void (holds || client.end()));
-  });
-  const port = await freePort();
-  await new Promise<void>((resolve) => void proxy.listen(port, '127.0.0.1', resolve));
-  return {
-    url: Object.assign(new URL(limited), { port }).href,
-    hold: () => void (holds = true),
-    close: () => {
-      for (const one of sockets) one.destroy();
-      proxy.close();
-    },
-  };
-}
-
-describe('a gateway whose closed connections end late', () => {
-  it('opens no more than POOL_SIZE after the database has refused one', async () => {
-    const proxy = await startProxy();
-    gateway = await startOn(proxy.url, { POOL_SIZE: '2' });
-    proxy.hold();
-    await allow(20);
-    // Each of these errors closes its connection.
-    for (let count = 0; count < 6; count += 1) {
-      await expect(gateway.db.query(sql`select nosuch`)).rejects.toThrow('nosuch');
-    }
-    await allow(0);
-    const totals: unknown[] = [];
-    const reads = Array.from({ length: 6 }, async () => {
-      await gateway.db.query(sql`select pg_sleep(0.3)::text`);
-      totals.push(gateway.db.poolUse?.().total);
-    });
-    await allow(20);
-    await Promise.all(reads);
-    expect(Math.max(...totals.map(Number))).toBeLessThanOrEqual(2);
-    proxy.close();
   });
 });
