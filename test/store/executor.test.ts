@@ -168,16 +168,16 @@ const placesOf = ({ data, errors = [] }: GraphqlAnswer): string[] =>
  */
 async function expectSame(
   operation: Operation,
-  answer: GraphqlAnswer,
+  response: GraphqlAnswer,
   reference: GraphqlAnswer,
 ): Promise<void> {
-  expect({ ...answer, errors: placesOf(answer) }).toEqual({
+  expect({ ...response, errors: placesOf(response) }).toEqual({
     ...reference,
     errors: placesOf(reference),
   });
   // The fields must be in the order of the document: some clients compare or cache the JSON.
-  expect(JSON.stringify(answer.data)).toBe(JSON.stringify(reference.data));
-  const told = texts(answer.errors);
+  expect(JSON.stringify(response.data)).toBe(JSON.stringify(reference.data));
+  const told = texts(response.errors);
   expect(new Set(told).size).toBe(told.length);
   if (told.join() === texts(reference.errors).join()) return;
   const possible = texts((await askLenient(operation)).errors);
@@ -192,11 +192,11 @@ async function expectAsReference(operation: Operation): Promise<void> {
   const written = isWriting && (await store.putBack());
   for (let time = 1; time <= REPETITIONS; time += 1) {
     letASecondPass();
-    const answer = await askGateway(operation);
+    const response = await askGateway(operation);
     const logged = gateway.loggedErrors.splice(0);
     expect(isWriting && (await store.putBack())).toEqual(written);
-    await expectSame(operation, answer, reference);
-    const failures = answer.errors?.filter(({ extensions }) => extensions.status >= 500) ?? [];
+    await expectSame(operation, response, reference);
+    const failures = response.errors?.filter(({ extensions }) => extensions.status >= 500) ?? [];
     // The same cause is logged once.
     expect(logged.length > 0).toBe(failures.length > 0);
     expect(logged.length).toBeLessThanOrEqual(failures.length);

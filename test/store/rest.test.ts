@@ -123,9 +123,9 @@ describe('the ETag of a pet', () => {
   ])('causes a 304 without a body if If-None-Match is %s', async (_what, toHeader) => {
     const path = `/pets/${await makePet(gateway)}`;
     const tag = await tagOf(path);
-    const answer = await requestRaw(gateway, 'GET', path, { 'If-None-Match': toHeader(tag) });
-    expect(answer).toMatchObject({ status: 304, body: '' });
-    expect(answer.headers.get('etag')).toBe(tag);
+    const response = await requestRaw(gateway, 'GET', path, { 'If-None-Match': toHeader(tag) });
+    expect(response).toMatchObject({ status: 304, body: '' });
+    expect(response.headers.get('etag')).toBe(tag);
     const head = await requestRaw(gateway, 'HEAD', path, { 'If-None-Match': toHeader(tag) });
     expect(head.status).toBe(304);
     // fetch adds Cache-Control: no-cache, which must not prevent a 304.
@@ -137,9 +137,9 @@ describe('the ETag of a pet', () => {
     "does not cause a 304 if If-None-Match is '%s'",
     async (header) => {
       const path = `/pets/${await makePet(gateway)}`;
-      const answer = await requestRaw(gateway, 'GET', path, { 'If-None-Match': header });
-      expect(answer.status).toBe(200);
-      expect(JSON.parse(answer.body)).toMatchObject({ name: 'Cleo' });
+      const response = await requestRaw(gateway, 'GET', path, { 'If-None-Match': header });
+      expect(response.status).toBe(200);
+      expect(JSON.parse(response.body)).toMatchObject({ name: 'Cleo' });
     },
   );
 
@@ -148,15 +148,15 @@ describe('the ETag of a pet', () => {
     const before = await tagOf(`/pets/${id}`);
     expect(await tagOf(`/pets/${id}`)).toBe(before);
     await mutate(gateway, 'updatePet', { id, input: { status: 'SOLD' } });
-    const answer = await requestRaw(gateway, 'GET', `/pets/${id}`, { 'If-None-Match': before });
-    expect(answer.status).toBe(200);
+    const response = await requestRaw(gateway, 'GET', `/pets/${id}`, { 'If-None-Match': before });
+    expect(response.status).toBe(200);
     expect(await tagOf(`/pets/${id}`)).not.toBe(before);
   });
 
   it('is not sent with an error, and If-None-Match: * does not turn the error into a 304', async () => {
-    const answer = await requestRaw(gateway, 'GET', '/pets/999999', { 'If-None-Match': '*' });
-    expectError(answer, 404, 'PET_NOT_FOUND');
-    expect(answer.headers.get('etag')).toBeNull();
+    const response = await requestRaw(gateway, 'GET', '/pets/999999', { 'If-None-Match': '*' });
+    expectError(response, 404, 'PET_NOT_FOUND');
+    expect(response.headers.get('etag')).toBeNull();
   });
 });
 
@@ -167,8 +167,8 @@ describe('GET /store/orders', () => {
     await fillOrders(2);
     await gateway.db.write(raw('alter table orders alter quantity drop not null'));
     await gateway.db.write(raw('update orders set quantity = null where quantity = 1'));
-    const answer = await requestRaw(gateway, 'GET', '/store/orders?limit=5');
-    expectError(answer, 500, 'INTERNAL_SERVER_ERROR');
+    const response = await requestRaw(gateway, 'GET', '/store/orders?limit=5');
+    expectError(response, 500, 'INTERNAL_SERVER_ERROR');
     expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
     await gateway.db.write(raw('delete from orders'));
     await gateway.db.write(raw('alter table orders alter quantity set not null'));
@@ -287,9 +287,9 @@ describe('GET /store/orders', () => {
     ['after=1&after=2', 'after: '],
   ])('returns INVALID_INPUT with the name of the parameter for ?%s', async (query, name) => {
     const path = `/store/orders?${query}`;
-    const answer = await requestRaw(gateway, 'GET', path);
-    expectError(answer, 400, 'INVALID_INPUT');
-    expect(JSON.parse(answer.body).message).toContain(name);
+    const response = await requestRaw(gateway, 'GET', path);
+    expectError(response, 400, 'INVALID_INPUT');
+    expect(JSON.parse(response.body).message).toContain(name);
     expect((await requestRaw(gateway, 'HEAD', path)).status).toBe(400);
   });
 

@@ -26,7 +26,7 @@ const nodes = (...some: object[]) => ({
 });
 const WHISKERS = { id: '2', name: 'Whiskers' };
 
-// What is asked in a day of the sample shop, in this order, and the calls that answer it.
+// What is asked in a day of the sample shop, in this order, and the calls that response it.
 const DAY: [request: string, steps: Step[]][] = [
   [
     'Do you have birds?',

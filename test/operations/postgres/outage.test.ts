@@ -152,9 +152,9 @@ describe('a gateway whose database is busy', () => {
       ... on InventoryItem { quantity } ... on Error { code } } }`;
     const unlock = await holdLock(url, `select from inventory_items for update`);
     const begin = Date.now();
-    const answers = await Promise.all(Array.from({ length: 10 }, () => gateway.graphql(update)));
+    const responses = await Promise.all(Array.from({ length: 10 }, () => gateway.graphql(update)));
     expect(Date.now() - begin).toBeLessThan(8000);
-    for (const { errors } of answers) {
+    for (const { errors } of responses) {
       expect(errors?.[0]?.extensions).toEqual({ code: 'SERVICE_UNAVAILABLE', status: 503 });
     }
     const exhausted = /pool is exhausted: no connection .* 500 ms .* at most 3 \(POOL_SIZE\)/;
@@ -202,8 +202,8 @@ describe('a database that becomes read-only', () => {
     await setReadOnly(true);
     for (const query of [NEW_CATEGORY, NAMED_CATEGORY]) {
       const pid = await nextBackend();
-      const answer = await gateway.graphql(query);
-      expect(answer.errors?.[0]?.extensions.code).toBe('SERVICE_UNAVAILABLE');
+      const response = await gateway.graphql(query);
+      expect(response.errors?.[0]?.extensions.code).toBe('SERVICE_UNAVAILABLE');
       expect(await nextBackend()).not.toBe(pid);
     }
     expect(await gateway.data('{ categories { totalCount } }')).toHaveProperty('categories');
@@ -229,8 +229,8 @@ describe('a read-only period of one database, as in docs/operations.md,', () => 
     await runSql(server.url, set);
     await runSql(server.url, endSessions);
     await expect.poll(readiness).toEqual([200, false, 503]);
-    const answer = await gateway.graphql(NEW_CATEGORY);
-    expect(answer.errors?.[0]?.extensions.code).toBe('SERVICE_UNAVAILABLE');
+    const response = await gateway.graphql(NEW_CATEGORY);
+    expect(response.errors?.[0]?.extensions.code).toBe('SERVICE_UNAVAILABLE');
     expect(await gateway.data('{ categories { totalCount } }')).toHaveProperty('categories');
     await runSql(server.url, `alter database ${database} reset default_transaction_read_only`);
     await runSql(server.url, endSessions);

@@ -60,8 +60,8 @@ describe('a gateway whose database allows fewer connections than its pool has', 
 
   it('makes requests wait for the open connections, also those of its checks', async () => {
     for (let round = 0; round < 5; round += 1) {
-      const [answers, ready] = await Promise.all([sendAtOnce(), gateway.rest('/ready')]);
-      expect(answers.flatMap(({ errors }) => errors ?? [])).toEqual([]);
+      const [responses, ready] = await Promise.all([sendAtOnce(), gateway.rest('/ready')]);
+      expect(responses.flatMap(({ errors }) => errors ?? [])).toEqual([]);
       expect(ready.status).toBe(200);
     }
     expect(warnings).toEqual([]);
@@ -80,10 +80,10 @@ describe('a gateway whose database allows fewer connections than its pool has', 
     await endConnections();
     await expect.poll(() => gateway.db.poolUse?.().total).toBe(0);
     const start = performance.now();
-    const answers = await sendAtOnce();
+    const responses = await sendAtOnce();
     // CONNECT_TIMEOUT_MS is 5000.
     expect(performance.now() - start).toBeLessThan(2500);
-    const codes = answers.map(({ errors }) => errors?.[0]?.extensions.code);
+    const codes = responses.map(({ errors }) => errors?.[0]?.extensions.code);
     expect(new Set(codes)).toEqual(new Set(['SERVICE_UNAVAILABLE']));
     expect((await gateway.rest('/ready')).status).toBe(503);
     await allow(3);
@@ -95,10 +95,10 @@ describe('a gateway whose database allows fewer connections than its pool has', 
 describe('a gateway whose database allows fewer connections than its pool has, if all are busy', () => {
   it('returns SERVICE_UNAVAILABLE, and logs that the server may allow fewer than POOL_SIZE', async () => {
     gateway = await startOn(limited, { CONNECT_TIMEOUT_MS: '500' });
-    const answers = await Promise.allSettled(
+    const responses = await Promise.allSettled(
       Array.from({ length: 8 }, () => gateway.db.query(sql`select pg_sleep(1.5)::text`)),
     );
-    const reasons = answers.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+    const reasons = responses.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
     expect(reasons.length).toBeGreaterThan(0);
     expect(inspect(reasons)).toMatch(
       /no connection became free within 500 ms .* at most 10 \(POOL_SIZE\), or as many as the server allows/,

@@ -173,7 +173,7 @@ describeOnGateways(() => {
     /** Sends writes with and without a transaction; returns the code of each error. */
     async function write(): Promise<unknown[]> {
       const key = `idempotencyKey: "a key"`;
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         [
           'createCategory(input: { name: "Owls" }) { __typename }',
           `createCategory(input: { name: "Owls" }, ${key}) { __typename }`,
@@ -184,7 +184,7 @@ describeOnGateways(() => {
           `placeOrder(input: { petId: "${petId}", quantity: 1 }, ${key}) { __typename }`,
         ].map((field) => gateway.graphql(`mutation { ${field} }`)),
       );
-      return answers.map(({ data, errors }) => errors?.[0]?.extensions.code ?? data);
+      return responses.map(({ data, errors }) => errors?.[0]?.extensions.code ?? data);
     }
 
     it.each(STATES)('because of SQLSTATE %s, %s, returns %s', async (state, _what, code) => {

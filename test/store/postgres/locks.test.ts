@@ -190,11 +190,13 @@ describe('orders that arrive at the same time', () => {
     gateway.statements.length = 0;
     const unlock = await holdLock(url, `select from ${table} where ${id} = ${locked} for update`);
     let isDone = false;
-    const answers = petIds.map((petId) => placeOrder(petId));
-    const waiting = answers[others.length]?.finally(() => {
+    const responses = petIds.map((petId) => placeOrder(petId));
+    const waiting = responses[others.length]?.finally(() => {
       isDone = true;
     });
-    const placed = await Promise.all(answers.filter((_answer, index) => petIds[index] !== locked));
+    const placed = await Promise.all(
+      responses.filter((_response, index) => petIds[index] !== locked),
+    );
     expect(placed).toEqual(placed.map(() => ({ __typename: 'Order' })));
     expect(countShared()).toBeGreaterThan(0);
     expect(isDone).toBe(false);
@@ -218,12 +220,12 @@ describe('orders that arrive at the same time', () => {
     await Promise.all(placeAll(1));
     gateway.statements.length = 0;
     const unlock = await holdLock(url, 'select pg_advisory_xact_lock(7)');
-    const answers = placeAll(7);
-    const others = await Promise.all(answers.toSpliced(1, 1));
+    const responses = placeAll(7);
+    const others = await Promise.all(responses.toSpliced(1, 1));
     expect(others).toEqual(petIds.toSpliced(1, 1).map((petId) => ({ petId, quantity: 1 })));
     expect(countShared()).toBeGreaterThan(0);
     await unlock();
-    expect(await answers[1]).toEqual(expected ?? { petId: petIds[1], quantity: 7 });
+    expect(await responses[1]).toEqual(expected ?? { petId: petIds[1], quantity: 7 });
     const isLogged = expected === 'INTERNAL_SERVER_ERROR';
     expect(fresh.loggedErrors.splice(0)).toHaveLength(isLogged ? 1 : 0);
     await fresh.close();
@@ -275,7 +277,7 @@ describe('a gateway on a database whose transactions are serializable by default
       openPostgres(MIGRATIONS, url, config, log),
     );
     const petId = await makePet(gateway, { stock: 20 });
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 40 }, async () => {
         const { data, errors } = await strict.graphql(
           `mutation { placeOrder(input: { petId: "${petId}", quantity: 1 }) {
@@ -286,9 +288,9 @@ describe('a gateway on a database whose transactions are serializable by default
     );
     strict.loggedErrors.length = 0;
     await strict.close();
-    const placed = answers.filter((answer) => answer === 'placed').length;
+    const placed = responses.filter((response) => response === 'placed').length;
     expect(await stockOf(gateway, petId)).toBe(20 - placed);
-    expect(new Set(answers)).toEqual(new Set(['placed', 'INSUFFICIENT_STOCK']));
+    expect(new Set(responses)).toEqual(new Set(['placed', 'INSUFFICIENT_STOCK']));
     expect(placed).toBe(20);
   });
 });

@@ -77,9 +77,9 @@ function lose(lost: Loss, text: string | RegExp, severity?: string): void {
 /** Sends an operation whose connection is lost when one of its statements contains a string. */
 async function sendAndLose(operation: string, lost: Loss, text: string | RegExp) {
   lose(lost, text);
-  const answer = await send(gateway, operation);
+  const response = await send(gateway, operation);
   expect(proxy.hasIntercepted()).toBe(true);
-  return answer;
+  return response;
 }
 
 /** Expects one log line, with the lost connection as its error or as the cause of its error. */
