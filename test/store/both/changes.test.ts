@@ -178,9 +178,7 @@ describeOnGateways(() => {
       },
     );
 
-    it.each([
-      ['America/New_York', '1880-01-01 12:00', '1880-01-01T16:56:02.000Z'],
-    ])(
+    it.each([['America/New_York', '1880-01-01 12:00', '1880-01-01T16:56:02.000Z']])(
       'contains times that were written where the offset from UTC had seconds: %s',
       async (zone, text, time) => {
         const petId = await makePet(gateway);
