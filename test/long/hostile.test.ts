@@ -53,17 +53,20 @@ function expectResult(body: GraphqlBody): void {
 const isResult = (body: object): body is GraphqlBody => 'data' in body || 'errors' in body;
 
 /** Expects the properties that every response has, whatever was sent. */
-function expectHarmless(answer: RawAnswer, sent: string): void {
-  expect(answer.status).toBeLessThan(500);
-  const statuses = [...answer.body.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, text]) => Number(text));
+function expectHarmless(response: RawAnswer, sent: string): void {
+  expect(response.status).toBeLessThan(500);
+  const statuses = [...response.body.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, text]) =>
+    Number(text),
+  );
   expect(statuses.filter((one) => one >= 500)).toEqual([]);
-  if (answer.status < 400 && !answer.headers.get('content-type')?.includes('json')) return;
-  expectNoLeak(answer.body, sent);
-  const isWhole = Number(answer.headers.get('content-length')) === Buffer.byteLength(answer.body);
-  if (answer.body === '' || !isWhole) return;
-  const body = JSON.parse(answer.body) as object;
+  if (response.status < 400 && !response.headers.get('content-type')?.includes('json')) return;
+  expectNoLeak(response.body, sent);
+  const isWhole =
+    Number(response.headers.get('content-length')) === Buffer.byteLength(response.body);
+  if (response.body === '' || !isWhole) return;
+  const body = JSON.parse(response.body) as object;
   if (isResult(body)) return expectResult(body);
-  if (answer.status < 400) return;
+  if (response.status < 400) return;
   expect(body).toEqual({ code, message, status });
 }
 

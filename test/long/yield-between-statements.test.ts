@@ -43,13 +43,13 @@ describe("a gateway whose statements wait for PGlite's only session", () => {
       (index) =>
         `a${index}: pets(first: 0, filter: { status: [${'AVAILABLE '.repeat(index + 1)}] }) { totalCount }`,
     );
-    const answer = ask(program, `{ ${counts} }`).finally(() => {
+    const response = ask(program, `{ ${counts} }`).finally(() => {
       done.abort();
     });
     const waits: number[] = [];
     do waits.push(await timeHealth());
     while (!done.signal.aborted);
-    await answer;
+    await response;
     expect(Math.max(...waits)).toBeLessThan((performance.now() - start) / 3);
   });
 });

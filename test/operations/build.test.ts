@@ -93,18 +93,6 @@ describe('the build', () => {
     expect(await readFile(tables, 'utf8')).toContain('A pet in the store.');
   });
 
-  it('generates code again after a model that was rejected is undone', async () => {
-    const schema = join(folder, 'prisma/schema.prisma');
-    const client = join(folder, 'src/store/generated/pothos.ts');
-    const before = await readFile(schema, 'utf8');
-    await build();
-    await writeFile(schema, `${before}\nmodel Tag {\n  id BigInt @id\n  weight Float\n}\n`);
-    await expect(build()).rejects.toThrow('Tag.weight');
-    await writeFile(schema, before);
-    await build();
-    expect(await readFile(client, 'utf8')).not.toContain('Tag');
-  });
-
   it('keeps the previous programs if it fails, and runs again the next time', async () => {
     await writeProgram('process.stdout.write(');
     await expect(build()).rejects.toThrow('build.js');

@@ -28,9 +28,9 @@ async function findLost(
 ): Promise<string[]> {
   const program = await startProgram(environment);
   const fields = ids.map((id) => `c${id}: category(id: "${id}") { id }`).join('\n');
-  const answer = await ask<Record<string, object | null>>(program, `{ ${fields} }`);
+  const response = await ask<Record<string, object | null>>(program, `{ ${fields} }`);
   expect(await program.stop()).toBe(0);
-  return ids.filter((id) => !answer[`c${id}`]);
+  return ids.filter((id) => !response[`c${id}`]);
 }
 
 // The soak test fills a real disk.

@@ -30,36 +30,17 @@ const placement = ({ petId, quantity, key }: Placement) => ({
   variables: { petId, quantity, key },
 });
 
-const choosePlacement = ({ ledger }: Scene, key?: string): Placement => ({
-  petId: pick([...ledger.stocked.keys()]),
-  quantity: whole(1, 5),
-  key,
-});
-
-function acknowledge({ ledger, journal, mine }: Scene, order: Placement, { result }: Result): void {
+/** Places an order with a key, and repeats the request until it gets a response without errors. */
+async function place({ client, ledger, journal, mine }: Scene): Promise<void> {
+  const petId = pick([...ledger.stocked.keys()]);
+  const order = { petId, quantity: whole(1, 5), key: randomUUID() };
+  const { result } = (await client.graphql<Result>(placement(order))).data;
   if (result.id !== undefined) {
     ledger.addOrder(result.id, { ...order, state: 'open' });
     mine.push(result.id);
   } else if (result.code !== 'INSUFFICIENT_STOCK') {
     journal.violate(`placeOrder returned ${result.code}.`);
   }
-}
-
-/** Places an order with a key, and repeats the request until it gets a response without errors. */
-async function placeWithKey(scene: Scene): Promise<void> {
-  const order = choosePlacement(scene, randomUUID());
-  const { data } = await scene.client.graphql<Result>(placement(order));
-  acknowledge(scene, order, data);
-}
-
-/** Places an order without a key, so the request can't be repeated. */
-async function placeWithoutKey(scene: Scene): Promise<void> {
-  const order = choosePlacement(scene);
-  scene.ledger.unanswered += 1;
-  const data = await scene.client.tryGraphql<Result>(placement(order));
-  if (!data) return;
-  scene.ledger.unanswered -= 1;
-  acknowledge(scene, order, data);
 }
 
 /** Chooses an order that this caller placed. */
@@ -73,7 +54,7 @@ function chooseMine({ ledger, mine }: Scene): { id: string; order: LedgerOrder }
 /** Repeats an order that was acknowledged earlier. */
 async function placeAgain(scene: Scene): Promise<void> {
   const { id, order } = chooseMine(scene) ?? {};
-  if (order?.key === undefined) return;
+  if (!order) return;
   const { data } = await scene.client.graphql<Result>(placement(order));
   if (data.result.id !== id) {
     scene.journal.violate(`The key of order ${id} later returned ${JSON.stringify(data.result)}.`);
@@ -102,21 +83,6 @@ async function changeOrder(scene: Scene): Promise<void> {
   if (outcome === 'done') order.state = cancels ? 'cancelled' : 'complete';
 }
 
-/** Reads an order that this caller placed. */
-async function lookUp(scene: Scene): Promise<void> {
-  const { id, order } = chooseMine(scene) ?? {};
-  if (!order) return;
-  const query = `{ order(id: "${id}") { quantity complete } }`;
-  type Found = { readonly order: { readonly quantity: number; readonly complete: boolean } | null };
-  const found = (await scene.client.graphql<Found>({ query })).data.order;
-  const state = found ? (found.complete ? 'complete' : 'open') : 'cancelled';
-  if (state !== order.state || (found && found.quantity !== order.quantity)) {
-    scene.journal.violate(
-      `Order ${id} is ${order.state}, but was read as ${JSON.stringify(found)}.`,
-    );
-  }
-}
-
 async function readAtRandom({ client }: Scene): Promise<void> {
   const page = `first: ${whole(1, 8)}, orderBy: { field: ${pick(['ID', 'NAME'])}, direction: DESC }`;
   const query = pick([
@@ -129,14 +95,12 @@ async function readAtRandom({ client }: Scene): Promise<void> {
 
 // Actions that are listed more than once are chosen more often.
 const ACTIONS = [
-  placeWithKey,
-  placeWithKey,
-  placeWithKey,
-  placeWithoutKey,
+  place,
+  place,
+  place,
   placeAgain,
   changeOrder,
   changeOrder,
-  lookUp,
   readAtRandom,
   readAtRandom,
 ];

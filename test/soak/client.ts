@@ -21,7 +21,7 @@ interface GraphqlBody {
   readonly variables?: Readonly<Record<string, unknown>>;
 }
 
-interface GraphqlAnswer<Data> {
+interface GraphqlResponse<Data> {
   readonly data?: Data | null;
   readonly errors?: readonly { readonly extensions?: { readonly code?: string } }[];
 }
@@ -42,22 +42,18 @@ export class Client {
     this.#journal = journal;
   }
 
-  /** Sends an operation once; returns undefined if there is no response or the response contains an error. */
-  async tryGraphql<Data>(body: GraphqlBody): Promise<Data | undefined> {
-    return this.#try('/graphql', body, (text) => {
-      const { data, errors } = JSON.parse(text) as GraphqlAnswer<Data>;
+  /** Sends an operation until a response without errors arrives. */
+  async graphql<Data>(body: GraphqlBody): Promise<Answered<Data>> {
+    let failures = 0;
+    const parse = (text: string): Data | undefined => {
+      const { data, errors } = JSON.parse(text) as GraphqlResponse<Data>;
       if (errors?.some(({ extensions }) => !TEMPORARY.has(extensions?.code))) {
         this.#journal.violate(`${shorten(body.query)} returned ${shorten(text)}`);
       }
       return errors ? undefined : (data ?? undefined);
-    });
-  }
-
-  /** Sends an operation until a response without errors arrives. */
-  async graphql<Data>(body: GraphqlBody): Promise<Answered<Data>> {
-    let failures = 0;
+    };
     const data = await repeat(async () => {
-      const result = await this.tryGraphql<Data>(body);
+      const result = await this.#try('/graphql', body, parse);
       if (!result) failures += 1;
       return result;
     });

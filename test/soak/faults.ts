@@ -2,12 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 
-import type { Member } from '../support/patroni-member.ts';
-import type { Cluster } from '../support/patroni.ts';
 import { holdLock, type PostgresServer, runSql, setStandbys } from '../support/postgres.ts';
 import { isAlive } from '../support/program.ts';
 import type { GatewayProcess } from './gateway-process.ts';
-import { pick, whole } from './random.ts';
+import { whole } from './random.ts';
 
 const MAX_LEFT_BYTES = 2_000_000;
 const ALL_SESSIONS = `select pg_terminate_backend(pid) from pg_stat_activity
@@ -81,39 +79,3 @@ export const postgresFaults = (server: PostgresServer, databaseUrl: string): Fau
   },
   'rows locked': () => holdLock(databaseUrl, 'select from inventory_items for update'),
 });
-
-type Act = (member: Member) => Promise<void> | void;
-
-/** Faults of the cluster of deploy/patroni. A fault of the primary lasts until a replica has been promoted. */
-export function clusterFaults({ members, settle, promoted }: Cluster): Faults {
-  const others = (one: Member): Member[] => members.filter((other) => other !== one);
-  const toPrimary = (begin: Act, end: Act) => async (): Promise<Stop> => {
-    const former = await settle();
-    await begin(former);
-    return async () => {
-      await promoted(others(former));
-      await end(former);
-      await settle();
-    };
-  };
-  const toReplica = (begin: Act, end: Act) => async (): Promise<Stop> => {
-    const replica = pick(others(await settle()));
-    await begin(replica);
-    return async () => {
-      await end(replica);
-      await settle();
-    };
-  };
-  const killed: [Act, Act] = [(one) => one.kill(), (one) => one.start()];
-  const frozen: [Act, Act] = [(one) => one.freeze(), (one) => one.thaw()];
-  const cutOff: [Act, Act] = [(one) => one.cutOff(), (one) => one.rejoin()];
-  return {
-    'primary killed': toPrimary(...killed),
-    'primary frozen': toPrimary(...frozen),
-    'primary cut off': toPrimary(...cutOff),
-    'primary replaced': toPrimary((one) => one.switchOver(), nothing),
-    'replica killed': toReplica(...killed),
-    'replica frozen': toReplica(...frozen),
-    'replica cut off': toReplica(...cutOff),
-  };
-}

@@ -12,7 +12,6 @@ import { Journal } from './journal.ts';
 import { Ledger } from './ledger.ts';
 import { pick, whole } from './random.ts';
 import { STORES } from './stores.ts';
-import { Watch } from './watch.ts';
 
 const CHECK_EVERY_MS = 60_000;
 const MAX_OFFSET_MS = 3000;
@@ -70,14 +69,12 @@ async function soak(): Promise<void> {
   const ledger = new Ledger(journal);
   await ledger.createPets(client);
   const followers = await Followers.start(gateway, client, journal);
-  const watch = new Watch();
   const end = performance.now() + minutes * 60_000;
   while (performance.now() < end) {
     const stopCallers = startCallers(client, ledger, journal);
     const nextCheck = Math.min(end, performance.now() + CHECK_EVERY_MS);
     while (performance.now() < nextCheck) {
       await runRound(gateway, faults);
-      watch.check(gateway, journal);
     }
     await stopCallers();
     await ledger.check(client);
@@ -85,7 +82,7 @@ async function soak(): Promise<void> {
     journal.print(
       `${journal.answered} responses, ${journal.retried} requests without one, ` +
         `${ledger.orders.size} orders, ${followers.received} changes received, ` +
-        `${watch.maxMb} MB at most, ${journal.violations} violations`,
+        `${journal.violations} violations`,
     );
   }
   followers.close();

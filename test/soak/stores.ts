@@ -3,9 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { startCluster } from '../support/patroni.ts';
 import { createDatabaseOn, startPostgres } from '../support/postgres.ts';
-import { clusterFaults, diskFaults, type Faults, postgresFaults } from './faults.ts';
+import { diskFaults, type Faults, postgresFaults } from './faults.ts';
 
 const DISK_MB = 1000;
 
@@ -41,12 +40,5 @@ export const STORES: Record<string, () => Promise<Store> | Store> = {
       faults: postgresFaults(server, url),
       close: () => server.remove(),
     };
-  },
-  // Needs Debian's packages patroni, etcd-server and haproxy.
-  cluster: async () => {
-    const cluster = await startCluster();
-    await cluster.settle();
-    const { environment, stop } = cluster;
-    return { environment, faults: clusterFaults(cluster), close: stop };
   },
 };

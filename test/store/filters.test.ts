@@ -78,10 +78,8 @@ const PETS: [string, Keep][] = [
   ['{ name: "%" }', ({ name }) => name.includes('%')],
   ['{ name: "\\\\" }', ({ name }) => name.includes('\\')],
   ['{ name: "_" }', ({ name }) => name.includes('_')],
-  ['{ name: "" }', always],
   ['{ name: "  " }', always],
   ['{ status: [SOLD] }', ({ isSold }) => isSold],
-  ['{ status: [SOLD, AVAILABLE] }', always],
   ['{ status: [] }', never],
   [
     '{ categoryId: 1, status: [AVAILABLE], name: "zebra" }',
@@ -89,26 +87,16 @@ const PETS: [string, Keep][] = [
   ],
   ['{ inStock: true }', hasStock],
   ['{ inStock: false }', (row) => !hasStock(row)],
-  [
-    '{ inStock: true, name: "e", status: [AVAILABLE] }',
-    (row) => hasStock(row) && fold(row.name).includes('e') && !row.isSold,
-  ],
   ['{ ids: ["3", 4, "99", "3", "30", "7"] }', ({ id }) => [3, 4, 7, 30].includes(id)],
   ['{ ids: [] }', never],
   ['{ categoryIds: ["2"] }', ({ categoryId }) => categoryId === 2],
-  ['{ categoryIds: [2, 77, "1"], status: [SOLD] }', ({ isSold }) => isSold],
-  ['{ categoryIds: [] }', never],
   ['{ categoryName: "elan" }', ({ categoryId }) => categoryId === 1],
   [
     '{ categoryName: "PLE a", name: "zebra" }',
     (row) => row.categoryId === 2 && row.name === 'zebra',
   ],
-  ['{ categoryName: "fish" }', never],
   ['{ minQuantity: 2 }', ({ stock }) => (stock ?? 0) >= 2],
   ['{ minQuantity: 0, maxQuantity: 0 }', (row) => !hasStock(row)],
-  ['{ minQuantity: -2147483648, maxQuantity: 2147483647 }', always],
-  ['{ maxQuantity: -1 }', never],
-  [`{ ids: [${Array.from({ length: 100 }, (_, n) => n).join()}], inStock: true }`, hasStock],
 ];
 
 const ORDERS: [string, Keep][] = [
@@ -119,9 +107,6 @@ const ORDERS: [string, Keep][] = [
   [`{ shipDate: { from: "2027-01-05T03:00:00+03:00" } }`, isIn(DAY_5, ALWAYS)],
   [`{ shipDate: { from: "2027-01-29T00:00:00.001Z" } }`, isIn('2027-01-29T00:00:00.001Z', ALWAYS)],
   [`{ shipDate: { before: "${DAY_20}", from: null } }`, isIn('0001', DAY_20)],
-  [`{ shipDate: { from: "0001-01-01T00:00:00Z" } }`, isIn('0001', ALWAYS)],
-  [`{ shipDate: { from: "${DAY_20}", before: "${DAY_5}" } }`, never],
-  ['{ shipDate: { from: null, before: null } }', always],
   ['{ hasShipDate: true }', isIn('0001', ALWAYS)],
   [
     '{ hasShipDate: false, complete: false }',
@@ -133,7 +118,6 @@ const ORDERS: [string, Keep][] = [
   ['{ minQuantity: 1, maxQuantity: 2 }', (row) => QUANTITY_OF_ORDER(row) <= 2],
   ['{ petStatus: [SOLD] }', (row) => PET_OF_ORDER(row) === 1],
   ['{ categoryIds: [2], petStatus: [SOLD, AVAILABLE] }', (row) => PET_OF_ORDER(row) === 1],
-  ['{ categoryIds: [1, 2] }', always],
   [
     `{ shipDate: { from: "${DAY_5}" }, complete: true }`,
     (row) => isIn(DAY_5, ALWAYS)(row) && isComplete(row),
@@ -144,28 +128,15 @@ const INVENTORY: [string, Keep][] = [
   ['{}', always],
   ['{ minQuantity: null, categoryId: null }', always],
   ['{ minQuantity: 1, maxQuantity: 1 }', ({ stock }) => stock === 1],
-  ['{ minQuantity: 2, maxQuantity: 1 }', never],
-  ['{ minQuantity: -5 }', always],
   ['{ maxQuantity: 0 }', ({ stock }) => stock === 0],
   ['{ status: [SOLD] }', ({ isSold }) => isSold],
-  ['{ categoryId: 1, status: [SOLD] }', ({ categoryId, isSold }) => categoryId === 1 && isSold],
   [
     '{ categoryIds: [2, 3], status: [SOLD] }',
     ({ categoryId, isSold }) => categoryId === 2 && isSold,
   ],
   ['{ name: "ELAN" }', ({ name }) => name === 'Élan'],
   ['{ name: "b a%" }', ({ name }) => name === 'a%b_c\\d'],
-  ['{ name: " " }', always],
-  ['{ name: "" }', always],
-  [
-    '{ name: "e", status: [AVAILABLE], minQuantity: 1 }',
-    ({ name, isSold, stock }) => fold(name).includes('e') && !isSold && (stock ?? 0) >= 1,
-  ],
   ['{ petIds: [2, 3, 3, 99, 6] }', ({ id }) => [2, 3].includes(id)],
-  [
-    '{ categoryId: 1, status: [AVAILABLE], minQuantity: 1 }',
-    ({ categoryId, isSold, stock }) => categoryId === 1 && !isSold && (stock ?? 0) >= 1,
-  ],
 ];
 
 interface List {
@@ -232,8 +203,8 @@ const ENDS: readonly (readonly ['ASC' | 'DESC', 'first' | 'last'])[] = [
   ['ASC', 'last'],
 ];
 
-// Outside `npm run test:long`, a list with a filter is read in one order, as one page.
-const PAGE = rounds(100, 16);
+// Outside `npm run test:long`, a list with a filter is read in one order.
+const PAGE = 16;
 const waysFor = ({ sorts }: List, filter: string): readonly Way[] =>
   Object.keys(sorts)
     .slice(0, filter === '{}' ? undefined : rounds(1, 4))

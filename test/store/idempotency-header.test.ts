@@ -120,9 +120,9 @@ describe('the header Idempotency-Key', () => {
     const lines = ['a', 'a'].map((key) => `Idempotency-Key: ${key}\r\n`).join('');
     const head = `Host: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
     const bytes = `POST /graphql HTTP/1.1\r\n${head}\r\n${lines}\r\n${body}`;
-    const answer = await sendRaw(gateway, bytes, { wait: true });
-    expect(answer.status).toBe(400);
-    expect(answer.body).toContain('INVALID_INPUT');
+    const response = await sendRaw(gateway, bytes, { wait: true });
+    expect(response.status).toBe(400);
+    expect(response.body).toContain('INVALID_INPUT');
     expect(await placed()).toBe(0);
   });
 

@@ -15,13 +15,13 @@ export interface Params {
   variables?: Record<string, unknown>;
 }
 
-type AnswerWithCost = GraphqlAnswer & { cost: { requested: number; allowed: number } };
+type ResponseWithCost = GraphqlAnswer & { cost: { requested: number; allowed: number } };
 
 /** Posts an operation and requests its cost. */
-export async function askCost(gateway: Gateway, params: Params): Promise<AnswerWithCost> {
+export async function askCost(gateway: Gateway, params: Params): Promise<ResponseWithCost> {
   const response = await post(gateway, params, { headers: { 'graphql-cost': 'report' } });
-  const answer = (await response.json()) as GraphqlAnswer;
-  return { ...answer, status: response.status, cost: answer.extensions?.['cost'] as never };
+  const body = (await response.json()) as GraphqlAnswer;
+  return { ...body, status: response.status, cost: body.extensions?.['cost'] as never };
 }
 
 /** Sends an operation twice, and expects it to be rejected both times without an SQL statement. */

@@ -38,7 +38,7 @@ export interface SeenAnswer {
   body?: string | undefined;
 }
 
-type Check = (answer: SeenAnswer) => void;
+type Check = (response: SeenAnswer) => void;
 
 /** Returns the check for the responses to a request; undefined if the document does not declare the request. */
 export type CheckOf = (method: string, target: string) => Check | undefined;

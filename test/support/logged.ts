@@ -50,7 +50,7 @@ export async function expectNoDataLogged(program: Program): Promise<void> {
     { headers: { Authorization } },
   );
   expect(await findLine(program, outOfOrder)).toMatchObject({ codes: ['INTERNAL_SERVER_ERROR'] });
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     post(program, { query: create, variables: named }, { headers: { Cookie: SECRET } }),
     post(program, { query: create, variables: { name: { [SECRET]: SECRET } } }),
     post(program, { query: `{ pet(id: "${SECRET}") { name } }` }),
@@ -66,7 +66,7 @@ export async function expectNoDataLogged(program: Program): Promise<void> {
     fetch(`${program.url}/store/orders?limit=${SECRET}`, { headers: { Authorization } }),
     fetch(`${program.url}/store/orders`, { headers: { 'User-Agent': SECRET } }),
   ]);
-  const lines = await Promise.all(answers.map((answer) => findLine(program, answer)));
+  const lines = await Promise.all(responses.map((response) => findLine(program, response)));
   expect(lines.flatMap(({ codes }) => codes)).toContain('INTERNAL_SERVER_ERROR');
   expect(program.entries.filter(({ level }) => level === 50).length).toBeGreaterThan(3);
   expect(JSON.stringify(program.entries)).not.toContain(SECRET);

@@ -32,13 +32,13 @@ export const LITTLE_MEMORY = {
 async function askBySignal(
   { messages, process }: Program,
   signal: NodeJS.Signals,
-  answer: RegExp,
+  response: RegExp,
 ): Promise<string> {
-  const answers = (): string[] => messages.filter((message) => answer.test(message));
-  const before = answers().length;
+  const responses = (): string[] => messages.filter((message) => response.test(message));
+  const before = responses().length;
   process.kill(signal);
-  await expect.poll(() => answers().length, { timeout: 30_000 }).toBe(before + 1);
-  return answers().at(-1) ?? '';
+  await expect.poll(() => responses().length, { timeout: 30_000 }).toBe(before + 1);
+  return responses().at(-1) ?? '';
 }
 
 /** Returns how much memory a program uses, without garbage, in MB. */
@@ -49,6 +49,6 @@ export async function usedMb(program: Program): Promise<number> {
 
 /** Returns how many bytes of a program's memory only a major collection could free. */
 export async function oldBytes(program: Program): Promise<number> {
-  const answer = await askBySignal(program, 'SIGWINCH', OLD_SPACE);
-  return Number(OLD_SPACE.exec(answer)?.[1]);
+  const response = await askBySignal(program, 'SIGWINCH', OLD_SPACE);
+  return Number(OLD_SPACE.exec(response)?.[1]);
 }

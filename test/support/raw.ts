@@ -19,7 +19,7 @@ export const CAN_IGNORE_UPGRADE =
 // Long enough for a busy machine; only a server that neither responds nor closes takes that long.
 const MAX_WAIT_MS = 10_000;
 
-function toAnswer(text: string): RawAnswer {
+function toResponse(text: string): RawAnswer {
   const [head = '', ...rest] = text.split('\r\n\r\n');
   const [statusLine = '', ...lines] = head.split('\r\n');
   const headers = lines.map((line): [string, string] => {
@@ -37,7 +37,7 @@ function toAnswer(text: string): RawAnswer {
 function isWhole(bytes: Buffer): boolean {
   const start = bytes.indexOf('\r\n\r\n') + 4;
   if (start < 4) return false;
-  const { headers } = toAnswer(bytes.toString('latin1', 0, start));
+  const { headers } = toResponse(bytes.toString('latin1', 0, start));
   return headers.has('transfer-encoding')
     ? bytes.subarray(-5).equals(Buffer.from('0\r\n\r\n'))
     : Number(headers.get('content-length') ?? NaN) === bytes.length - start;
@@ -65,7 +65,7 @@ export function sendRaw(
       if (wait && isWhole(Buffer.concat(chunks))) socket.destroy();
     });
     socket.on('error', () => {});
-    socket.on('close', () => resolve(toAnswer(Buffer.concat(chunks).toString())));
+    socket.on('close', () => resolve(toResponse(Buffer.concat(chunks).toString())));
   });
 }
 
@@ -89,7 +89,7 @@ export async function requestRaw(
   const all = { Host: 'localhost', Connection: 'close', ...headers };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   const bytes = `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`;
-  const answer = await sendRaw(gateway, bytes, { wait: true });
-  if (answer.status > 0) gateway.checkOf(method, target)?.(wholeOf(answer));
-  return answer;
+  const response = await sendRaw(gateway, bytes, { wait: true });
+  if (response.status > 0) gateway.checkOf(method, target)?.(wholeOf(response));
+  return response;
 }

@@ -173,8 +173,8 @@ export function startWriters(
   };
   const place = async (key: string): Promise<void> => {
     for (;;) {
-      const answer = await send(gateway, order(petId, key, quantity));
-      const { data, code, retryAfter, ms, position } = answer;
+      const response = await send(gateway, order(petId, key, quantity));
+      const { data, code, retryAfter, ms, position } = response;
       if (ms > MAX_MS) faults.push(`A mutation took ${ms} ms.`);
       const id = data?.placeOrder?.id;
       if (id) {

@@ -115,16 +115,16 @@ describe('a gateway that is shutting down', () => {
   it('immediately closes idle connections that have had a response, and a little later those that have not sent a request yet', async () => {
     await start(0);
     const silent = connectTo(gateway);
-    const answered = connectTo(gateway);
-    answered.write(REQUEST);
-    await once(answered, 'data');
-    const ends = [silent, answered].map(async (socket) => {
+    const served = connectTo(gateway);
+    served.write(REQUEST);
+    await once(served, 'data');
+    const ends = [silent, served].map(async (socket) => {
       await endOf(socket.resume());
       return performance.now();
     });
     expect(await stop()).toBeLessThan(SOON_MS);
-    const [silentEnd = 0, answeredEnd = 0] = await Promise.all(ends);
-    expect(silentEnd - answeredEnd).toBeGreaterThan(300);
+    const [silentEnd = 0, servedEnd = 0] = await Promise.all(ends);
+    expect(silentEnd - servedEnd).toBeGreaterThan(300);
   });
 
   it('completes a response that has started', async () => {
@@ -203,8 +203,8 @@ describe('a gateway that is shutting down', () => {
     const { port } = new URL(gateway.url);
     const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
     socket.write('nonsense\r\n\r\n');
-    const [answer] = (await once(socket, 'data')) as [Buffer];
-    expect(answer.toString()).toMatch(/^HTTP\/1\.1 400 /);
+    const [response] = (await once(socket, 'data')) as [Buffer];
+    expect(response.toString()).toMatch(/^HTTP\/1\.1 400 /);
     expect(await stop()).toBeLessThan(SOON_MS);
     socket.destroy();
   });

@@ -64,7 +64,7 @@ const WRITABLE = [200, true, 200, '1'];
 const NOT_WRITABLE = [200, false, 503, '0'];
 
 describe('a gateway on a database whose commits wait for a synchronous replica', () => {
-  it('keeps its number of connections, answers reads and reports that it takes no writes, until it can place each order once', async () => {
+  it('keeps its number of connections, serves reads and reports that it takes no writes, until it can place each order once', async () => {
     gateway = await start();
     // Orders for one pet would wait for its stock instead of for the replica.
     const petIds = await Promise.all(
@@ -137,7 +137,7 @@ const countAbandoned = async (): Promise<number> =>
   });
 
 describe('a gateway some of whose server processes hang, as on a disk that does not respond', () => {
-  it('keeps its number of connections, answers reads and reports that it takes no writes, until they end', async () => {
+  it('keeps its number of connections, serves reads and reports that it takes no writes, until they end', async () => {
     gateway = await start();
     const petId = await makePet(gateway, { stock: 5 });
     const update = () =>

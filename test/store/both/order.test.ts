@@ -116,20 +116,6 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(5);
     });
 
-    it('rejects the order even among valid orders that arrive at the same time', async () => {
-      const petId = await makePet(gateway, { stock: 5 });
-      const results = await Promise.all(
-        [25, -1, 25, -1].map((hours) => place({ petId, quantity: 1, shipDate: hoursAgo(hours) })),
-      );
-      expect(results.map(({ code }) => code)).toEqual([
-        'INVALID_INPUT',
-        undefined,
-        'INVALID_INPUT',
-        undefined,
-      ]);
-      expect(await stockOf(gateway, petId)).toBe(3);
-    });
-
     it('accepts a date from 23 hours ago', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const shipDate = hoursAgo(23);
@@ -157,26 +143,18 @@ describeOnGateways(() => {
   });
 
   describe('rescheduling an order', () => {
-    it('sets the ship date, and removes it with null', async () => {
-      const petId = await makePet(gateway, { stock: 5 });
-      const id = await makeOrder(gateway, petId);
-      expect(await reschedule(id, '2100-05-01T00:00:00Z')).toMatchObject({
-        shipDate: '2100-05-01T00:00:00.000Z',
-      });
-      expect(await reschedule(id, null)).toMatchObject({ shipDate: null });
+    it('sets the ship date, which may be 23 hours ago, and removes it with null', async () => {
+      const id = await makeOrder(gateway, await makePet(gateway, { stock: 5 }));
+      for (const shipDate of ['2100-05-01T00:00:00.000Z', hoursAgo(23), null]) {
+        expect(await reschedule(id, shipDate)).toMatchObject({ shipDate });
+      }
     });
 
-    it.each(PAST)('rejects a date %s', async (_when, hours) => {
+    it('rejects a date in the past', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const id = await makeOrder(gateway, petId, { shipDate: '2100-05-01T00:00:00Z' });
-      expect(await reschedule(id, hoursAgo(hours))).toEqual(past(['shipDate']));
+      expect(await reschedule(id, hoursAgo(25))).toEqual(past(['shipDate']));
       expect(await dateOf(id)).toBe('2100-05-01T00:00:00.000Z');
-    });
-
-    it('accepts a date from 23 hours ago', async () => {
-      const id = await makeOrder(gateway, await makePet(gateway, { stock: 5 }));
-      const shipDate = hoursAgo(23);
-      expect(await reschedule(id, shipDate)).toMatchObject({ shipDate });
     });
 
     it('rejects a request without a ship date, says that null removes it, and changes nothing', async () => {

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { toNodeId } from '../../../src/gateway/schema/nodes.ts';
 import { describeOnGateways, gateway } from '../../support/gateway.ts';
 import { openEvents, subscriptionTo } from '../../support/live.ts';
-import { makeCategory, makeOrder, makePet } from '../../support/make.ts';
+import { makeCategory, makePet } from '../../support/make.ts';
 import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 
 /** Creates a category with this many pets, and returns its id and those of the pets. */
@@ -25,28 +24,6 @@ async function expectData(query: string, data: object): Promise<void> {
 
 describeOnGateways(() => {
   describe('the number of pets in a category', () => {
-    it('is in every query that returns the category', async () => {
-      const { id, petIds } = await makePets(3);
-      const order = await makeOrder(gateway, petIds[0] ?? '');
-      const category = { petCount: 3 };
-      const pet = { category };
-      const nodeId = toNodeId('Category', BigInt(id));
-      await expectData(`{ category(id: "${id}") { petCount } }`, { category });
-      await expectData(`{ pet(id: "${petIds[0]}") { category { petCount } } }`, { pet });
-      await expectData(`{ order(id: "${order}") { pet { category { petCount } } } }`, {
-        order: { pet },
-      });
-      await expectData(
-        `{ inventoryItem(petId: "${petIds[0]}") { pet { category { petCount } } } }`,
-        {
-          inventoryItem: { pet },
-        },
-      );
-      await expectData(`{ node(nodeId: "${nodeId}") { ... on Category { petCount } } }`, {
-        node: category,
-      });
-    });
-
     it('is counted for each category of a list, with the pages of its pets', async () => {
       const [none, two] = [await makePets(0), await makePets(2)];
       await expectData(

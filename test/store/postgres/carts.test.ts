@@ -30,7 +30,7 @@ afterAll(() => drop());
 const random = (below: number): number => Math.floor(Math.random() * below);
 type Mutation = [name: string, args: Record<string, unknown>, fields?: string];
 
-interface Answer {
+interface Result {
   code?: string;
   id?: string;
   quantity?: number;
@@ -38,7 +38,7 @@ interface Answer {
 }
 
 /** Sends a mutation to one of the gateways. */
-const change = (turn: number, ...mutation: Mutation): Promise<Answer> =>
+const change = (turn: number, ...mutation: Mutation): Promise<Result> =>
   mutate(turn % 2 === 0 ? first : second, ...mutation);
 
 /** The pets, their orders, and how many units were added to the stock of each pet, not counting orders. */
@@ -56,7 +56,7 @@ class Ledger {
   }
 }
 
-type Act = (ledger: Ledger, turn: number) => Promise<Answer>;
+type Act = (ledger: Ledger, turn: number) => Promise<Result>;
 
 /** Orders a cart of two to six entries, in any order; several entries can be for the same pet. */
 const placeCart: Act = async (ledger, turn) => {
@@ -66,25 +66,25 @@ const placeCart: Act = async (ledger, turn) => {
   }));
   // With a key, the locks are held for several round trips.
   const key = turn % 3 === 0 ? String(turn) : null;
-  const answer = await change(
+  const response = await change(
     turn,
     'placeOrders',
     { input: lines, idempotencyKey: key },
     '... on PlacedOrders { orders { id } }',
   );
-  ledger.orders.push(...(answer.orders ?? []).map(({ id }) => id));
-  return answer;
+  ledger.orders.push(...(response.orders ?? []).map(({ id }) => id));
+  return response;
 };
 
 const placeOne: Act = async (ledger, turn) => {
-  const answer = await change(
+  const response = await change(
     turn,
     'placeOrder',
     { input: { petId: ledger.anyPet(), quantity: 1 } },
     '... on Order { id }',
   );
-  if (answer.id) ledger.orders.push(answer.id);
-  return answer;
+  if (response.id) ledger.orders.push(response.id);
+  return response;
 };
 
 /** Cancels or completes an order, possibly while another caller does the same. */
@@ -99,9 +99,9 @@ const QUANTITY = '... on InventoryItem { quantity }';
 const adjust: Act = async (ledger, turn) => {
   const petId = ledger.anyPet();
   const by = random(2) === 0 ? -1 : 1;
-  const answer = await change(turn, 'adjustInventory', { petId, by }, QUANTITY);
-  if (answer.quantity !== undefined) ledger.add(petId, by);
-  return answer;
+  const response = await change(turn, 'adjustInventory', { petId, by }, QUANTITY);
+  if (response.quantity !== undefined) ledger.add(petId, by);
+  return response;
 };
 
 const swap: Act = async (ledger, turn) => {
@@ -109,9 +109,9 @@ const swap: Act = async (ledger, turn) => {
   const expectedQuantity = random(STOCK);
   const input = { quantity: expectedQuantity + 1 };
   const args = { petId, input, expectedQuantity };
-  const answer = await change(turn, 'updateInventory', args, QUANTITY);
-  if (answer.quantity !== undefined) ledger.add(petId, 1);
-  return answer;
+  const response = await change(turn, 'updateInventory', args, QUANTITY);
+  if (response.quantity !== undefined) ledger.add(petId, 1);
+  return response;
 };
 
 const updatePet: Act = (ledger, turn) => {

@@ -47,11 +47,11 @@ async function sendAll(): Promise<unknown[]> {
     rounds += 1;
     return [...READS, ...writes(rounds)];
   });
-  const answers = await Promise.all(operations.flat().map((query) => gateway.graphql(query)));
+  const responses = await Promise.all(operations.flat().map((query) => gateway.graphql(query)));
   const orders = await gateway.rest('/store/orders');
   expect(orders.status).toBe(200);
   await orders.arrayBuffer();
-  return answers.flatMap(({ data, errors }) =>
+  return responses.flatMap(({ data, errors }) =>
     errors || JSON.stringify(data).includes('code') ? { data, errors } : [],
   );
 }

@@ -169,20 +169,6 @@ describe.each(Object.keys(WAYS))('a client that %s', (way) => {
   });
 });
 
-it('a compiled query stays compiled when its client disconnects', async () => {
-  const query = '{ pets { nodes { id status } } }';
-  await compile(query);
-  await lock('pets');
-  const leave = askByHttp(query);
-  await expectWaiting(1);
-  leave();
-  await expectWaiting(0);
-  await unlock();
-  gateway.statements.length = 0;
-  await gateway.data(query);
-  expect(gateway.statements).toEqual([expect.stringContaining('json')]);
-});
-
 describe('a statement that several clients share', () => {
   const LIST = '{ pets { nodes { id name } } }';
 

@@ -9,7 +9,7 @@ import { deleteOldKeys } from '../../../src/gateway/model/idempotency.ts';
 import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { openCopyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, openThatOf, startGateway } from '../../support/gateway.ts';
-import { makeOrder, makePet, mutate, stockOf } from '../../support/make.ts';
+import { makePet, mutate, stockOf } from '../../support/make.ts';
 import { holdLock, runSql } from '../../support/postgres.ts';
 
 let gateway: Gateway;
@@ -97,60 +97,6 @@ it('an update of several stocks succeeds even if its missing rows are created on
   expect(await updated).toEqual({ __typename: 'UpdatedInventories' });
   expect(await Promise.all(ids.map((id) => stockOf(gateway, id)))).toEqual(ids.map(() => 7));
 });
-
-const CART = 'placeOrders(input: [{ petId: "H", quantity: 1 }, { petId: "L", quantity: 1 }])';
-const STOCKS = 'adjustInventories(input: [{ petId: "H", by: 1 }, { petId: "L", by: 1 }])';
-
-describe.concurrent('a mutation whose input is a list', () => {
-  // The entries are in descending order of the pets' ids.
-  it.for([
-    ['pets', CART, 'PlacedOrders'],
-    ['inventory_items', CART, 'PlacedOrders'],
-    ['pets', STOCKS, 'AdjustedInventories'],
-    ['inventory_items', STOCKS, 'AdjustedInventories'],
-    ['pets', 'updatePets(input: [{ id: "H", name: "A" }, { id: "L", name: "B" }])', 'UpdatedPets'],
-  ] as const)(
-    "locks rows of %s in the order of the pets' ids: %s",
-    async ([table, mutation, type], { expect: expected }) => {
-      const low = await makePet(gateway, { stock: 5 });
-      const high = await makePet(gateway, { stock: 5 });
-      // PostgreSQL stores an updated row behind the other rows.
-      await mutate(gateway, 'updatePet', { id: low, input: { name: 'Low' } });
-      await mutate(gateway, 'adjustInventory', { petId: low, by: 1 });
-      const id = table === 'pets' ? 'id' : 'pet_id';
-      const other = await begin(`select from ${table} where ${id} = ${low} for update`);
-      const changed = gateway.data(
-        `mutation { changed: ${mutation.replace('H', high).replace('L', low)} { __typename } }`,
-      );
-      await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
-      const free = `select from ${table} where ${id} = ${high} for update skip locked`;
-      expected((await other.query(free)).rowCount).toBe(1);
-      // All pets are locked before any stock.
-      const pets = `select from pets where id in (${low}, ${high}) for update skip locked`;
-      expected((await other.query(pets)).rowCount).toBe(table === 'pets' ? 2 : 0);
-      await other.query('commit');
-      await other.end();
-      expected(await changed).toEqual({ changed: { __typename: type } });
-    },
-  );
-
-  it("creates inventory items in the order of the pets' ids", async ({ expect: expected }) => {
-    const low = await makePet(gateway);
-    const high = await makePet(gateway);
-    const other = await begin(`insert into inventory_items values (${low}, 1)`);
-    const changed = gateway.data(
-      `mutation { changed: ${STOCKS.replace('H', high).replace('L', low)} { __typename } }`,
-    );
-    await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
-    await other.query(
-      `set local lock_timeout = '200ms'; insert into inventory_items values (${high}, 1)`,
-    );
-    await other.query('rollback');
-    await other.end();
-    expected(await changed).toEqual({ changed: { __typename: 'AdjustedInventories' } });
-  });
-});
-
 describe.concurrent('a change to the stock', () => {
   // Another transaction leaves 2 of 5 units.
   it.for([
@@ -206,21 +152,6 @@ describe.concurrent('a write', () => {
   );
 });
 
-describe('cancelling an order', () => {
-  it('waits for a lock on the pet before it locks the order, as deleting the pet does', async () => {
-    const petId = await makePet(gateway, { stock: 5 });
-    const id = await makeOrder(gateway, petId);
-    const other = await begin(`select from pets where id = ${petId} for update`);
-    const cancelled = mutate(gateway, 'cancelOrder', { id });
-    await expect.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
-    const free = await other.query(`select from orders where id = ${id} for update skip locked`);
-    expect(free.rowCount).toBe(1);
-    await other.query('commit');
-    await other.end();
-    expect(await cancelled).toEqual({ __typename: 'CancelledOrder' });
-  });
-});
-
 const countShared = (): number =>
   gateway.statements.filter((text) => text.includes('skip locked')).length;
 
@@ -259,11 +190,13 @@ describe('orders that arrive at the same time', () => {
     gateway.statements.length = 0;
     const unlock = await holdLock(url, `select from ${table} where ${id} = ${locked} for update`);
     let isDone = false;
-    const answers = petIds.map((petId) => placeOrder(petId));
-    const waiting = answers[others.length]?.finally(() => {
+    const responses = petIds.map((petId) => placeOrder(petId));
+    const waiting = responses[others.length]?.finally(() => {
       isDone = true;
     });
-    const placed = await Promise.all(answers.filter((_answer, index) => petIds[index] !== locked));
+    const placed = await Promise.all(
+      responses.filter((_response, index) => petIds[index] !== locked),
+    );
     expect(placed).toEqual(placed.map(() => ({ __typename: 'Order' })));
     expect(countShared()).toBeGreaterThan(0);
     expect(isDone).toBe(false);
@@ -287,12 +220,12 @@ describe('orders that arrive at the same time', () => {
     await Promise.all(placeAll(1));
     gateway.statements.length = 0;
     const unlock = await holdLock(url, 'select pg_advisory_xact_lock(7)');
-    const answers = placeAll(7);
-    const others = await Promise.all(answers.toSpliced(1, 1));
+    const responses = placeAll(7);
+    const others = await Promise.all(responses.toSpliced(1, 1));
     expect(others).toEqual(petIds.toSpliced(1, 1).map((petId) => ({ petId, quantity: 1 })));
     expect(countShared()).toBeGreaterThan(0);
     await unlock();
-    expect(await answers[1]).toEqual(expected ?? { petId: petIds[1], quantity: 7 });
+    expect(await responses[1]).toEqual(expected ?? { petId: petIds[1], quantity: 7 });
     const isLogged = expected === 'INTERNAL_SERVER_ERROR';
     expect(fresh.loggedErrors.splice(0)).toHaveLength(isLogged ? 1 : 0);
     await fresh.close();
@@ -344,7 +277,7 @@ describe('a gateway on a database whose transactions are serializable by default
       openPostgres(MIGRATIONS, url, config, log),
     );
     const petId = await makePet(gateway, { stock: 20 });
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 40 }, async () => {
         const { data, errors } = await strict.graphql(
           `mutation { placeOrder(input: { petId: "${petId}", quantity: 1 }) {
@@ -355,9 +288,9 @@ describe('a gateway on a database whose transactions are serializable by default
     );
     strict.loggedErrors.length = 0;
     await strict.close();
-    const placed = answers.filter((answer) => answer === 'placed').length;
+    const placed = responses.filter((response) => response === 'placed').length;
     expect(await stockOf(gateway, petId)).toBe(20 - placed);
-    expect(new Set(answers)).toEqual(new Set(['placed', 'INSUFFICIENT_STOCK']));
+    expect(new Set(responses)).toEqual(new Set(['placed', 'INSUFFICIENT_STOCK']));
     expect(placed).toBe(20);
   });
 });

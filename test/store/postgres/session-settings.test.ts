@@ -92,10 +92,10 @@ async function ask(gateway: Gateway, query: string): Promise<Record<string, unkn
 
 /** Sends many kinds of requests, and returns the responses. */
 async function exercise(gateway: Gateway): Promise<unknown[]> {
-  const answers: unknown[] = [];
-  for (const query of FIRST_OPERATIONS) answers.push(await ask(gateway, query));
+  const all: unknown[] = [];
+  for (const query of FIRST_OPERATIONS) all.push(await ask(gateway, query));
   await gateway.db.write(PAST_ORDER);
-  for (const query of LATER_OPERATIONS) answers.push(await ask(gateway, query));
+  for (const query of LATER_OPERATIONS) all.push(await ask(gateway, query));
   const together = await Promise.all(
     Array.from({ length: 20 }, (_, index) =>
       ask(
@@ -105,12 +105,12 @@ async function exercise(gateway: Gateway): Promise<unknown[]> {
       ),
     ),
   );
-  answers.push(together, await ask(gateway, '{ inventoryItem(petId: "1") { quantity } }'));
+  all.push(together, await ask(gateway, '{ inventoryItem(petId: "1") { quantity } }'));
   for (const path of PATHS) {
     const response = await fetch(gateway.url + path);
-    answers.push([path, response.status, response.headers.get('link'), await response.text()]);
+    all.push([path, response.status, response.headers.get('link'), await response.text()]);
   }
-  return answers;
+  return all;
 }
 
 /** Starts a gateway on a database, and returns its responses. */
