@@ -7,7 +7,6 @@ import {
   getRequest,
   getSelector,
   type GraphQLTaggedNode,
-  type SelectorStoreUpdater,
 } from 'relay-runtime';
 
 import { forgetAfterWrites } from '../../../docs/examples/relay/environment.ts';
@@ -67,16 +66,13 @@ export async function refetch(
 export const mutate = (
   environment: Environment,
   mutation: GraphQLTaggedNode,
-  { updater, ...variables }: Variables & { updater?: SelectorStoreUpdater },
+  variables: Variables,
 ): Promise<Data> =>
   new Promise((resolve, reject) => {
     commitMutation(environment, {
       mutation,
       variables,
-      updater: (store, data) => {
-        updater?.(store, data);
-        forgetAfterWrites(store, data);
-      },
+      updater: forgetAfterWrites,
       onCompleted: resolve,
       onError: reject,
     });

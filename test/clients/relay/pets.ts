@@ -1,4 +1,4 @@
-import { ConnectionHandler, graphql, type SelectorStoreUpdater } from 'relay-runtime';
+import { graphql } from 'relay-runtime';
 
 /** The pets of a category, page by page. */
 export const petsOfCategory = graphql`
@@ -7,7 +7,6 @@ export const petsOfCategory = graphql`
   @refetchable(queryName: "petsOfCategoryPageQuery") {
     pets(first: $count, after: $cursor, orderBy: { field: NAME })
       @connection(key: "petsOfCategory_pets") {
-      connectionId: __id
       totalCount
       edges {
         node {
@@ -50,7 +49,6 @@ export const petQuery = graphql`
         status
       }
       orders(first: 20) @connection(key: "petsPet_orders") {
-        connectionId: __id
         totalCount
         edges {
           node {
@@ -108,8 +106,8 @@ export const updateMutation = graphql`
 `;
 
 export const orderMutation = graphql`
-  mutation petsOrderMutation($input: NewOrder!, $idempotencyKey: String) {
-    placeOrder(input: $input, idempotencyKey: $idempotencyKey) {
+  mutation petsOrderMutation($input: NewOrder!) {
+    placeOrder(input: $input) {
       __typename
       ... on Order {
         id
@@ -131,11 +129,11 @@ export const orderMutation = graphql`
 `;
 
 export const cancelMutation = graphql`
-  mutation petsCancelMutation($id: ID!, $connections: [ID!]!) {
+  mutation petsCancelMutation($id: ID!) {
     cancelOrder(id: $id) {
       __typename
       ... on CancelledOrder {
-        nodeId @deleteEdge(connections: $connections)
+        nodeId
         inventory {
           quantity
         }
@@ -148,16 +146,6 @@ export const cancelMutation = graphql`
     }
   }
 `;
-
-/** Appends a new order to its pet's orders, if they are in the store. */
-export const appendOrder: SelectorStoreUpdater = (store) => {
-  const order = store.getRootField('placeOrder');
-  const pet = order?.getType() === 'Order' && order.getLinkedRecord('pet');
-  const orders = pet && ConnectionHandler.getConnection(pet, 'petsPet_orders');
-  if (!order || !orders) return;
-  const edge = ConnectionHandler.createEdge(store, orders, order, 'OrderEdge');
-  ConnectionHandler.insertEdgeAfter(orders, edge);
-};
 
 /** Changes to some pets. Relay adds the `nodeId` of each pet to the selection. */
 export const petChangedSubscription = graphql`
