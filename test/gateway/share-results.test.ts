@@ -21,14 +21,14 @@ const operations = Array.from({ length: OPERATIONS }, (_, index): Operation => {
   return operation;
 });
 
-function openStream(): { stream: Stream; end: () => void } {
-  const { signal } = new AbortController();
-  const stream = { callerKey: 'any', signal, end: () => {}, destroyed: false, close: () => {} };
-  const end = (): void => {
-    stream.destroyed = true;
-  };
-  return { stream, end };
-}
+const { signal } = new AbortController();
+const stream: Stream = {
+  callerKey: 'any',
+  signal,
+  end: () => {},
+  destroyed: false,
+  close: () => {},
+};
 
 describe('the results of a change', () => {
   const root = {} as Change;
@@ -42,7 +42,6 @@ describe('the results of a change', () => {
     // In this order, the cache alone would evict each result before it is requested again.
     const results = [1, 2].flatMap(() =>
       operations.map((operation) => {
-        const { stream } = openStream();
         return share({ operation, estimate } as Call, { root, variables: '', stream });
       }),
     );
@@ -58,34 +57,10 @@ describe('the results of a change', () => {
       share({ operation, estimate, variables: { id } } as unknown as Call, {
         root,
         variables: JSON.stringify({ id }),
-        stream: openStream().stream,
+        stream,
       });
     expect(await Promise.all([1, 2, 1].map(ask))).toEqual(
       [1, 2, 1].map((id) => ({ data: { id } })),
     );
-  });
-
-  it('are not computed for streams that closed while waiting', async () => {
-    const executed: unknown[] = [];
-    const share = shareResults(async ({ operation }) => {
-      executed.push(operation);
-      return { data: {} };
-    });
-    const ask = (operation: Operation, stream: Stream) =>
-      share({ operation, estimate } as Call, { root, variables: '', stream });
-    const [first, left, kept] = operations;
-    if (!first || !left || !kept) throw new Error('There are too few operations.');
-    const leaving = openStream();
-    const results = [
-      ask(first, openStream().stream),
-      ask(left, leaving.stream),
-      ask(kept, leaving.stream),
-      ask(kept, openStream().stream),
-    ];
-    leaving.end();
-    await Promise.all(results);
-    expect(executed).toEqual([first, kept]);
-    // The skipped operation is executed for a later stream.
-    expect(await ask(left, openStream().stream)).toEqual({ data: {} });
   });
 });

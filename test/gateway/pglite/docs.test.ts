@@ -172,27 +172,6 @@ describe('the subscriptions of docs/live.md', () => {
 });
 
 describe('the samples of the documentation', () => {
-  it('are only in languages that this test lists', () => {
-    const languages = new Set(
-      documents.flatMap(({ blocks }) => blocks.map((block) => block.language)),
-    );
-    expect([...languages].toSorted()).toEqual(
-      [
-        '',
-        'console',
-        'diff',
-        'graphql',
-        'json',
-        'md',
-        'mermaid',
-        'promql',
-        'sh',
-        'sql',
-        'ts',
-      ].toSorted(),
-    );
-  });
-
   it('show the response below each request, and no other JSON except log lines and client settings', () => {
     const shown = documents
       .flatMap(({ blocks }) => samplesOf(blocks))
