@@ -48,18 +48,6 @@ const documents = [
 // A separate test, test/long/first-change.test.ts, applies the tutorial's blocks to a copy of the source.
 const TUTORIAL = 'docs/first-change.md';
 
-// The changes to files in the tutorial: the file, and the change.
-const EDITS = /`([\w./-]+)`:\n\n```diff\n([^]*?)^```$/gm;
-
-it.each([...read(TUTORIAL).matchAll(EDITS)].map(([, file = '', text = '']) => ({ file, text })))(
-  'the tutorial shows the lines of $file that it changes as they are',
-  ({ file, text }) => {
-    const before = text.split('\n').filter((line) => !line.startsWith('+'));
-    const shown = before.map((line) => line.slice(1)).join('\n');
-    expect(read(file).split(shown)).toHaveLength(2);
-  },
-);
-
 const blocksIn = (language: string): Block[] =>
   documents
     .filter(({ file }) => file !== TUTORIAL)
