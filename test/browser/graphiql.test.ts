@@ -75,9 +75,9 @@ describeInChromium((chromium) => {
         expect(page.url()).toBe(`${chromium.gateway.url}/graphql`);
         await expectShown(page.locator('.graphiql-tab-active').getByText(name));
         await page.locator('.graphiql-query-editor').getByText(name).first().waitFor();
-        const answer = await execute(page);
-        expect(answer).toMatch(/^\{"data":\{/);
-        expect(answer).not.toContain('"errors"');
+        const text = await execute(page);
+        expect(text).toMatch(/^\{"data":\{/);
+        expect(text).not.toContain('"errors"');
       }
     });
 

@@ -50,9 +50,9 @@ const get = (target: string, headers?: Record<string, string>): Promise<RawAnswe
 
 /** Sends an incomplete or malformed request. */
 const send = async (to: Gateway, target: string, rest: string): Promise<RawAnswer> => {
-  const answer = await sendRaw(to, `GET ${target} HTTP/1.1\r\n${rest}`, { wait: true });
-  to.checkOf('GET', target)?.(answer);
-  return answer;
+  const response = await sendRaw(to, `GET ${target} HTTP/1.1\r\n${rest}`, { wait: true });
+  to.checkOf('GET', target)?.(response);
+  return response;
 };
 
 /** Sends a request while the database raises errors with this SQLSTATE. */
@@ -101,9 +101,9 @@ const rows = Object.entries(CASES).flatMap(([id, cases]) =>
 describe('the REST API', () => {
   // The helpers above check each response against the OpenAPI document.
   it.each(rows)('returns the declared response $name', async ({ status, code, ask }) => {
-    const answer = await ask();
-    expect(answer.status).toBe(status);
-    expect(code && JSON.parse(answer.body).code).toBe(code);
+    const response = await ask();
+    expect(response.status).toBe(status);
+    expect(code && JSON.parse(response.body).code).toBe(code);
   });
 
   it('has a test in this file for each declared response', () => {

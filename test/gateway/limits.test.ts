@@ -208,8 +208,8 @@ describe('an operation that takes too long', () => {
     expect(hasty.loggedErrors).toHaveLength(TIMES_UNTIL_COMPILED);
     door.emit('open');
     // On a busy machine, the first of these requests may take too long as well.
-    const answered = async () => (await hasty.graphql('{ pet(id: 1) { id } }')).data;
-    await expect.poll(answered).toEqual({ pet: null });
+    const served = async () => (await hasty.graphql('{ pet(id: 1) { id } }')).data;
+    await expect.poll(served).toEqual({ pet: null });
     hasty.loggedErrors.length = 0;
     await hasty.close();
   });
