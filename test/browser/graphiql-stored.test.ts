@@ -6,7 +6,6 @@ import {
   describeInChromium,
   DESKTOP,
   expectAccessible,
-  expectFits,
   expectShown,
   PHONE,
 } from '../support/in-chromium.ts';
@@ -58,19 +57,14 @@ describeInChromium((chromium) => {
       expect(await titles()).toEqual(['OnePet', 'Typed']);
     });
 
-    it('opens another tab for a link to the same query with other variables', async () => {
-      await follow('2');
-      expect(await titles()).toEqual(['OnePet', 'Typed', 'Typed']);
-    });
-
     it('does not open another tab when the page is reloaded after its query was edited', async () => {
       await page.locator('.graphiql-query-editor .monaco-editor').first().click();
       await page.keyboard.type('# edited');
       await expect.poll(storedTabs).toContain('# edited');
       expect(page.url()).toBe(url);
       await page.reload();
-      await expectVariables('2');
-      expect(await titles()).toHaveLength(3);
+      await expectVariables('1');
+      expect(await titles()).toHaveLength(2);
     });
 
     it('shows linked queries without a name in the same tab, unless the user has edited one', async () => {
@@ -83,13 +77,13 @@ describeInChromium((chromium) => {
       };
       await open('{ one: __typename }');
       await open('{ two: __typename }');
-      expect(await titles()).toEqual(['OnePet', 'Typed', 'Typed', '<untitled>']);
+      expect(await titles()).toEqual(['OnePet', 'Typed', '<untitled>']);
       expect(await storedTabs()).not.toContain('one:');
       await page.locator('.graphiql-query-editor .monaco-editor').first().click();
       await page.keyboard.type('# mine');
       await expect.poll(storedTabs).toContain('# mine');
       await open('{ six: __typename }');
-      expect(await titles()).toHaveLength(5);
+      expect(await titles()).toHaveLength(4);
     });
   });
 
@@ -138,13 +132,6 @@ describeInChromium((chromium) => {
       expect(bodies.filter((body) => body.includes('Linked'))).toEqual([]);
       expect(await execute(page)).toContain('"__typename":"PetNotFound"');
       expect(bodies.filter((body) => body.includes('Linked'))).toHaveLength(1);
-    });
-
-    it('shows the result on a phone, almost as wide as the screen', async () => {
-      await expectShown(page.getByText('"PetNotFound"'));
-      await expectFits(page);
-      const answer = await page.locator('.graphiql-response').boundingBox();
-      expect(answer?.width).toBeGreaterThan(PHONE.width * 0.8);
     });
 
     it("stores a request's query, but not its headers, in local storage", async () => {

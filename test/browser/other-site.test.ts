@@ -43,14 +43,14 @@ describeInChromium((chromium) => {
         expect.stringMatching(/^W\/"/),
       ]);
       const query = JSON.stringify({ query: '{ __typename }' });
-      const answers = await page.evaluate(`Promise.all([
+      const results = await page.evaluate(`Promise.all([
         fetch('${shared.url}/graphql', { method: 'POST', body: '${query}',
           headers: { 'content-type': 'application/json' } }),
         fetch('${shared.url}/graphql?query={__typename}',
           { headers: { 'Apollo-Require-Preflight': '1' } }),
-      ].map((answer) => answer.then((response) => response.json())))`);
-      const answer = { data: { __typename: 'Query' } };
-      expect(answers).toEqual([answer, answer]);
+      ].map((sent) => sent.then((response) => response.json())))`);
+      const result = { data: { __typename: 'Query' } };
+      expect(results).toEqual([result, result]);
       expect(takeComplaints()).toEqual([]);
     });
 

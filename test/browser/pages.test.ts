@@ -83,29 +83,6 @@ describeInChromium((chromium) => {
     );
   });
 
-  it.each([
-    [
-      '/',
-      '.curl',
-      [
-        ['word', 'curl'],
-        ['text', "'Content-Type: application/json'"],
-        ['key', '"query"'],
-      ],
-    ],
-    ['/docs/moving', '.code', [['word', 'GET']]],
-  ])(
-    'colours the words, headers and keys of commands on %s, but no part of a path',
-    async (path, block, colours) => {
-      page = await chromium.open(path);
-      const spans = page.locator(block).first().locator('pre span:not(.url, .origin)');
-      const shown = await spans.evaluateAll((all) =>
-        all.map((each) => [each.getAttribute('class'), each.textContent]),
-      );
-      expect(shown.slice(0, 3)).toEqual(colours);
-    },
-  );
-
   it("the copy button of a curl command copies the command, with the gateway's URL", async () => {
     page = await chromium.open('/');
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);

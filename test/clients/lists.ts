@@ -118,16 +118,8 @@ export const WRITES: Readonly<Record<string, Write>> = {
       `createPet(input: { name: "Abe", categoryId: "${categoryId}", quantity: 9 }) { ${PET} }`,
     'Pet',
   ),
-  'createPet in another category': write(
-    ({ otherId }) => `createPet(input: { name: "Abe", categoryId: "${otherId}" }) { ${PET} }`,
-    'Pet',
-  ),
   'updatePet with a status': write(
     ({ secondId }) => `updatePet(id: "${secondId}", input: { status: SOLD }) { ${PET} }`,
-    'Pet',
-  ),
-  'updatePet with a name': write(
-    ({ secondId }) => `updatePet(id: "${secondId}", input: { name: "Zoe" }) { ${PET} }`,
     'Pet',
   ),
   'updatePet with a category': write(
@@ -167,10 +159,6 @@ export const WRITES: Readonly<Record<string, Write>> = {
   ),
   updateInventory: write(
     ({ secondId }) => `updateInventory(petId: "${secondId}", input: { quantity: 0 }) { ${STOCK} }`,
-    'InventoryItem',
-  ),
-  adjustInventory: write(
-    ({ secondId }) => `adjustInventory(petId: "${secondId}", by: 90) { ${STOCK} }`,
     'InventoryItem',
   ),
   placeOrder: write(

@@ -238,13 +238,6 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
       expect(reads).toBe(1);
     });
 
-    it('report an error that retrying would not fix', async () => {
-      await follow(connect(gateway), 'x');
-      await vi.waitUntil(() => errors.length > 0, WAIT);
-      expect(JSON.stringify(errors)).toContain('INVALID_ID');
-      expect(changes).toEqual([]);
-    });
-
     it('update the cache when an object is changed or deleted', async () => {
       const id = await makePet(gateway, { name: 'Ada' });
       const client = connect(gateway);

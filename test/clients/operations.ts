@@ -34,11 +34,6 @@ export const PET = `query Pet($id: ID!) {
   }
 }`;
 
-/** All orders for a pet, as a root list. */
-export const ORDERS = `query Orders($petId: ID!) {
-  orders(first: 20, filter: { petId: $petId }) { edges { node { id quantity complete } } ${PAGE_INFO} }
-}`;
-
 /** One row by its global id. */
 export const NODE = `query Node($nodeId: ID!) {
   node(nodeId: $nodeId) { nodeId ... on Pet { id name status } }
@@ -49,10 +44,6 @@ const STOCK = `... on InventoryItem { id quantity status pet { id inventory { id
 
 export const SET_STOCK = `mutation SetStock($petId: ID!, $quantity: Int!) {
   updateInventory(petId: $petId, input: { quantity: $quantity }) { ${STOCK} }
-}`;
-
-export const UPDATE_PET = `mutation UpdatePet($id: ID!, $input: PetUpdate!) {
-  updatePet(id: $id, input: $input) { ... on Pet { id name status inventory { id status } } ${PROBLEM} }
 }`;
 
 // The pet is selected because its stock and its list of orders change.

@@ -12,7 +12,6 @@ import { compile, load, runGenerator } from './compiled-clients.ts';
 import { watchFetch } from './watched-fetch.ts';
 
 const MODULES = fileURLToPath(new URL('test/clients/node_modules', ROOT));
-const GUIDE = readFileSync(new URL('docs/clients-types.md', ROOT), 'utf8');
 
 /** Reads a file from types/. */
 const read = (file: string): string =>
@@ -143,12 +142,4 @@ it('the files that GraphQL Code Generator writes compile with nodenext', async (
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   const options = { module: 'nodenext', moduleResolution: 'nodenext' };
   expect(await compile(folder, ['graphql/index.ts'], options)).toBe('');
-});
-
-describe('docs/clients-types.md', () => {
-  it('shows the commands of the generators', () => {
-    for (const { command } of Object.values(SET_UPS)) {
-      expect(GUIDE).toContain(`npx ${command}\n`);
-    }
-  });
 });

@@ -1,31 +1,23 @@
 import { getIntrospectionQuery } from 'graphql';
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
-import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { gateway, useGateway } from '../support/gateway.ts';
 import { makeOrder, makePet } from '../support/make.ts';
 
-let gateway: Gateway;
-let large: Gateway;
+useGateway();
 beforeAll(async () => {
-  gateway = await startGateway();
   const pet = await makePet(gateway, { stock: 100 });
   for (let count = 0; count < 40; count += 1) await makeOrder(gateway, pet, { quantity: 1 });
   await gateway.db.write(sql`
     insert into categories (name, description)
     select 'long ' || number, repeat('ü', 2000) from generate_series(1, 100) as number`);
-  const settings = { MAX_RESPONSE_BYTES: '50000000', MAX_COST: '10000000' };
-  large = await startGateway(settings, openThatOf(gateway));
-});
-afterAll(async () => {
-  await large.close();
-  await gateway.close();
 });
 
 const urlOf = (query: string): string => `/graphql?${String(new URLSearchParams({ query }))}`;
 
-const send = (path: string, encoding: string, own = {}, { method = 'GET', to = gateway } = {}) =>
-  fetch(to.url + path, { method, headers: { 'accept-encoding': encoding, ...own } });
+const send = (path: string, encoding: string, method = 'GET') =>
+  fetch(gateway.url + path, { method, headers: { 'accept-encoding': encoding } });
 
 const LARGE: [what: string, path: string][] = [
   ['introspection', urlOf(getIntrospectionQuery())],
@@ -46,7 +38,7 @@ describe('a response of more than a kilobyte', () => {
     const end = path === '/metrics' ? 100 : undefined;
     expect(text.slice(0, end)).toBe(expected.slice(0, end));
     expect(Number(zipped.headers.get('content-length'))).toBeLessThan(expected.length / 1.5);
-    const head = await send(path, 'gzip', {}, { method: 'HEAD' });
+    const head = await send(path, 'gzip', 'HEAD');
     expect(head.headers.get('etag')).toBe(zipped.headers.get('etag'));
     expect(await head.text()).toBe('');
   });

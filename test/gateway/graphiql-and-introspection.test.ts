@@ -22,32 +22,15 @@ afterAll(async () => {
   await gateway.close();
 });
 
-describe('GraphiQL at /graphql', () => {
-  it('is not gzipped if the client does not accept gzip', async () => {
-    const headers = { Accept: 'text/html', 'Accept-Encoding': 'gzip;q=0' };
-    const answer = await requestRaw(gateway, 'HEAD', '/graphql', headers);
-    expect(answer.headers.get('content-encoding')).toBeNull();
-    expect(answer.headers.get('vary')).toMatch(/accept-encoding/i);
-  });
-
-  it('lists the examples in a menu, each with a group and a title', async () => {
-    const html = await (await gateway.rest('/graphql', { headers: BROWSER })).text();
-    for (const { group, title, query } of await readExamples(petStore.pages.examples)) {
-      expect([group, title, query]).toEqual([
-        expect.stringMatching(/^\w/),
-        expect.stringMatching(/^\w/),
-        expect.not.stringContaining(title),
-      ]);
-      const url = `./graphql?query=${encodeURIComponent(query)}`.replaceAll("'", '&#39;');
-      expect(html).toContain(`<a href="${url}">${title}</a>`);
-      expect(html.split(`<h2>${group}</h2>`)).toHaveLength(2);
-    }
-  });
-
-  it('is configured not to store headers in the browser', async () => {
-    const html = await (await gateway.rest('/graphql', { headers: BROWSER })).text();
-    expect(html).toContain('"shouldPersistHeaders":false');
-  });
+it('GraphiQL at /graphql lists the examples in a menu, and is configured not to store headers', async () => {
+  const html = await (await gateway.rest('/graphql', { headers: BROWSER })).text();
+  for (const { group, title, query } of await readExamples(petStore.pages.examples)) {
+    expect(query).not.toContain(title);
+    const url = `./graphql?query=${encodeURIComponent(query)}`.replaceAll("'", '&#39;');
+    expect(html).toContain(`<a href="${url}">${title}</a>`);
+    expect(html.split(`<h2>${group}</h2>`)).toHaveLength(2);
+  }
+  expect(html).toContain('"shouldPersistHeaders":false');
 });
 
 describe('the GraphiQL example', async () => {
@@ -83,19 +66,12 @@ describe('GRAPHIQL=false', () => {
     expect(html.body).toContain('"NOT_ACCEPTABLE"');
   });
 
-  it("returns 404 for GraphiQL's script", async () => {
-    expect((await hidden.rest('/assets/graphiql/graphiql.js')).status).toBe(404);
+  it.each(['/', '/docs', '/guide/api'])('removes the links to GraphiQL from %s', async (path) => {
+    const hasLinks = async (by: Gateway): Promise<boolean> =>
+      /in GraphiQL<|href="[./]+graphql/.test(await (await by.rest(path)).text());
+    expect(await hasLinks(hidden)).toBe(false);
+    expect(await hasLinks(gateway)).toBe(true);
   });
-
-  it.each(['/', '/docs', '/docs/moving', '/guide/api'])(
-    'removes the links to GraphiQL from %s',
-    async (path) => {
-      const hasLinks = async (by: Gateway): Promise<boolean> =>
-        /in GraphiQL<|href="[./]+graphql/.test(await (await by.rest(path)).text());
-      expect(await hasLinks(hidden)).toBe(false);
-      expect(await hasLinks(gateway)).toBe(true);
-    },
-  );
 });
 
 const readGraphiql = async (INTROSPECTION: string): Promise<string> => {
@@ -122,18 +98,12 @@ describe('INTROSPECTION=false', () => {
       expect(errors?.[0]?.message).toContain('introspection');
     }
     expect((await gateway.graphql(query)).errors).toBeUndefined();
-  });
-
-  it('still allows __typename', async () => {
-    expect(await hidden.data('{ __typename pets { __typename } }')).toEqual({
-      __typename: 'Query',
-      pets: { __typename: 'PetConnection' },
-    });
+    expect(await hidden.data('{ __typename }')).toEqual({ __typename: 'Query' });
   });
 
   it('does not serve /schema.graphql, and does not link to it', async () => {
     expect((await hidden.rest('/schema.graphql')).status).toBe(404);
-    for (const path of ['/', '/docs', '/docs/moving', '/guide/api']) {
+    for (const path of ['/', '/docs', '/guide/api']) {
       expect(await (await hidden.rest(path)).text()).not.toMatch(/href="[./]*schema/);
     }
   });
@@ -143,14 +113,7 @@ describe('INTROSPECTION=false', () => {
 
   it.each<[what: string, query: string, variables?: Record<string, unknown>]>([
     ['an unknown field', '{ pest { totalCount } }'],
-    ['an unknown field of a union member', 'mutation { updatePet(id: "1", input: {}) { name } }'],
-    ['an unknown type', 'query ($id: IDD) { pet(id: $id) { id } }'],
     ['an unknown argument', '{ pet(idd: "1", id: "1") { id } }'],
-    [
-      'an unknown input field',
-      'mutation { updatePet(id: "1", input: { nam: "A" }) { __typename } }',
-    ],
-    ['an unknown enum value', '{ pets(filter: { status: [AVAILABL] }) { totalCount } }'],
     ['an unknown input field in a variable', UPDATE, { input: { nam: 'A' } }],
     ['an unknown enum value in a variable', UPDATE, { input: { status: 'SOL' } }],
     [

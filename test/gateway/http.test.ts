@@ -3,11 +3,9 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 
-import { errorCodes } from 'fastify';
 import { serverAudits } from 'graphql-http';
 import { describe, expect, it } from 'vitest';
 
-import { toResponseError } from '../../src/gateway/transport/http/errors.ts';
 import {
   type ClientError,
   gateway,
@@ -260,13 +258,6 @@ it.each([
     expect(response.headers.get('content-type')).toBe(`${GRAPHQL_TYPE}; charset=utf-8`);
   },
 );
-
-it('an error of Fastify is an internal one unless it is about the request', () => {
-  const { FST_ERR_BAD_URL, FST_ERR_REP_INVALID_PAYLOAD_TYPE } = errorCodes;
-  expect(toResponseError(new FST_ERR_BAD_URL('/%zz')).code).toBe('BAD_REQUEST');
-  const own = toResponseError(new FST_ERR_REP_INVALID_PAYLOAD_TYPE('number'));
-  expect([own.code, own.isLogged]).toEqual(['INTERNAL_SERVER_ERROR', true]);
-});
 
 it.each(['PUT', 'OPTIONS'])(
   'an unsupported method of /graphql is rejected with METHOD_NOT_ALLOWED: %s',

@@ -52,29 +52,6 @@ it("each folder of the gateway imports only itself and what comes before it in t
   expect(wrong).toEqual([]);
 });
 
-it('no files import each other in a circle, not even types', () => {
-  const rest = new Map(
-    filesIn('src')
-      .filter((file) => file.endsWith('.ts'))
-      .map((file) => [file, importsOf(file)]),
-  );
-  // Takes away the files that import none of the rest, until every remaining file imports another: a circle, or what
-  // leads to one.
-  const isLeaf = ([, imported]: [string, string[]]): boolean =>
-    !imported.some((each) => rest.has(each));
-  for (let leaves = [...rest]; leaves.length > 0;) {
-    leaves = [...rest].filter(isLeaf);
-    for (const [file] of leaves) rest.delete(file);
-  }
-  // Then the files that none of the rest imports, because they only lead to one.
-  const isRoot = (file: string): boolean => ![...rest.values()].flat().includes(file);
-  for (let roots = [...rest.keys()]; roots.length > 0;) {
-    roots = [...rest.keys()].filter(isRoot);
-    for (const file of roots) rest.delete(file);
-  }
-  expect([...rest.keys()]).toEqual([]);
-});
-
 it('the gateway and its test titles never mention a particular store', () => {
   const word = /\b(?:[Pp]ets?|[Cc]ategor(?:y|ies)|[Ii]nventory|[Ss]tock|orders)\b|\bOrder[A-Z]/;
   const lines = filesIn(ROOT).flatMap((file) =>

@@ -7,7 +7,7 @@ import { BROWSER } from '../support/browsing.ts';
 import { argumentsFor, CRUD, CUSTOM } from '../support/crud.ts';
 import { type Gateway, type GraphqlAnswer, openThatOf, startGateway } from '../support/gateway.ts';
 import { makeOrder, makePet, stockOf } from '../support/make.ts';
-import { post as postTo } from '../support/post.ts';
+import { post as postTo, TIMES_UNTIL_COMPILED } from '../support/post.ts';
 import { AUTH_BY_SECRET, bearing, mint, withScopes } from '../support/tokens.ts';
 
 const { schema } = petStore;
@@ -32,14 +32,13 @@ afterAll(async () => {
 });
 
 type Headers = Record<string, string>;
-type Answer = GraphqlAnswer & { challenge: string | null };
 
 /** Posts an operation. */
-async function post(to: Gateway, query: string, headers: Headers = {}): Promise<Answer> {
+async function post(to: Gateway, query: string, headers: Headers = {}) {
   const response = await postTo(to, { query }, { headers });
-  const answer = (await response.json()) as GraphqlAnswer;
+  const result = (await response.json()) as GraphqlAnswer;
   const challenge = response.headers.get('www-authenticate');
-  return { ...answer, status: response.status, challenge };
+  return { ...result, status: response.status, challenge };
 }
 
 const READ = {
@@ -132,15 +131,7 @@ describe('a mutation', () => {
       ...rejected,
       data: { [name]: { ...forbidden, message: expect.stringContaining(`scope "${scope}"`) } },
     });
-    for (const claims of [
-      { scope },
-      { scope: `a ${scope} b` },
-      { scp: [scope] },
-      { scp: `a ${scope}` },
-    ]) {
-      const { data } = await ask(bearing(await mint(claims)));
-      expect(data[name]).toMatchObject({ code });
-    }
+    expect((await ask(await withScopes(scope))).data[name]).toMatchObject({ code });
     expect((await post(open, query)).data[name]).toMatchObject({ code });
   });
 
@@ -166,8 +157,6 @@ const toOrder = (selection: string): string =>
 
 const READING: [what: string, query: string][] = [
   ['a pet', '{ pet(id: "1") { name } }'],
-  ['only a count', '{ orders { totalCount } }'],
-  ['a field in addition to __typename', '{ __typename categories { totalCount } }'],
   ['a field in a fragment', 'query { ...A } fragment A on Query { inventory { totalCount } }'],
   ['a field that is skipped', '{ __typename pets @skip(if: true) { totalCount } }'],
   ['the pet of the order it places', toOrder('... on Order { pet { name } }')],
@@ -176,16 +165,8 @@ const READING: [what: string, query: string][] = [
     'mutation { placeOrders(input: [{ petId: "99", quantity: 1 }]) { ... on PlacedOrders { orders { pet { id } } } } }',
   ],
   [
-    'the pet of the order it places, in a fragment',
-    `${toOrder('...A')} fragment A on Order { id pet { id } }`,
-  ],
-  [
     'the pets of a category',
     'mutation { updateCategory(id: "99", input: {}) { ... on Category { pets { totalCount } } } }',
-  ],
-  [
-    "the pet's status in an inventory item",
-    'mutation { updateInventory(petId: "99", input: { quantity: 1 }) { ... on InventoryItem { status } } }',
   ],
 ];
 
@@ -196,14 +177,6 @@ const NOT_READING: [what: string, query: string][] = [
     'the order it places',
     toOrder('__typename ... on Order { id petId quantity shipDate complete }'),
   ],
-  [
-    'the orders of a cart',
-    'mutation { placeOrders(input: [{ petId: "99", quantity: 1 }]) { ... on PlacedOrders { orders { id quantity } } } }',
-  ],
-  [
-    "the stock to which a cancelled order's units return",
-    'mutation { cancelOrder(id: "99") { ... on CancelledOrder { id inventory { quantity } } } }',
-  ],
   ['an error', toOrder('... on Error { code } ... on InvalidInput { issues { path message } }')],
 ];
 
@@ -212,9 +185,9 @@ describe('an operation', () => {
     const writing = SCOPES.filter((scope) => scope !== 'read');
     expect(await post(gateway, query)).toEqual(TOKEN);
     expect(await post(gateway, query, await withScopes(...writing))).toEqual(READ);
-    const answer = await post(gateway, query, await withScopes('read', 'orders:write'));
-    expect(answer).toMatchObject({ status: 200, data: {} });
-    expect(answer.errors).toBeUndefined();
+    const result = await post(gateway, query, await withScopes('read', 'orders:write'));
+    expect(result).toMatchObject({ status: 200, data: {} });
+    expect(result.errors).toBeUndefined();
   });
 
   it.each(READING)(
@@ -248,55 +221,44 @@ describe('an operation', () => {
   it('is rejected without a token, even after it was compiled for other callers', async () => {
     const query = '{ pets(first: 1) { nodes { name category { name } } } }';
     const expected = await post(open, query);
-    for (let sighting = 1; sighting <= 5; sighting += 1) {
+    for (let time = 0; time <= TIMES_UNTIL_COMPILED; time += 1) {
       expect(await post(gateway, query, await withScopes('read'))).toEqual(expected);
       expect(await post(gateway, query)).toEqual(TOKEN);
     }
   });
 });
 
-describe.each([
+it.each([
   ['/pets/1', 'read'],
-  ['/store/orders', 'read'],
   [`/graphql?query=${encodeURIComponent('{ pets { totalCount } }')}`, 'read'],
   ['/metrics', 'metrics'],
-])('access to %s', (path, scope) => {
-  it.each(['GET', 'HEAD'])('with %s requires exactly one scope', async (method) => {
-    const ask = async (to: Gateway, headers: Headers = {}) => to.rest(path, { method, headers });
-    const expected = (await ask(open)).status;
-    const denied = await ask(gateway);
-    expect(denied.status).toBe(401);
-    expect(denied.headers.get('www-authenticate')).toBe(TOKEN.challenge);
-    const others = SCOPES.filter((other) => other !== scope);
-    const forbidden = await ask(gateway, await withScopes(...others));
-    expect(forbidden.status).toBe(403);
-    expect(forbidden.headers.get('www-authenticate')).toBe(
-      `Bearer error="insufficient_scope", scope="${scope}"`,
-    );
-    expect((await ask(gateway, await withScopes(scope))).status).toBe(expected);
-    expect((await ask(readable)).status).toBe(scope === 'read' ? expected : 401);
-    expect((await ask(readable, bearing('x'))).status).toBe(401);
-  });
+])('access to %s requires exactly one scope', async (path, scope) => {
+  const ask = async (to: Gateway, headers: Headers = {}) => to.rest(path, { headers });
+  const expected = (await ask(open)).status;
+  const denied = await ask(gateway);
+  expect(denied.status).toBe(401);
+  expect(denied.headers.get('www-authenticate')).toBe(TOKEN.challenge);
+  const others = SCOPES.filter((other) => other !== scope);
+  const forbidden = await ask(gateway, await withScopes(...others));
+  expect(forbidden.status).toBe(403);
+  expect(forbidden.headers.get('www-authenticate')).toBe(
+    `Bearer error="insufficient_scope", scope="${scope}"`,
+  );
+  expect((await ask(gateway, await withScopes(scope))).status).toBe(expected);
+  expect((await ask(readable)).status).toBe(scope === 'read' ? expected : 401);
+  expect((await ask(readable, bearing('x'))).status).toBe(401);
 });
 
-describe('without a token, the gateway', () => {
-  it.each([
-    '/',
-    '/health',
-    '/ready',
-    '/docs',
-    '/docs/moving',
-    '/openapi.json',
-    '/schema.graphql',
-    '/graphql',
-  ])('returns 200 to a browser for %s', async (path) => {
-    const { Accept } = BROWSER;
-    expect((await gateway.rest(path, { headers: { Accept } })).status).toBe(200);
+it.each(['/', '/health', '/ready', '/docs', '/openapi.json', '/schema.graphql', '/graphql'])(
+  'without a token, the gateway returns 200 to a browser for %s',
+  async (path) => {
     // Proxies may send credentials that are not for the gateway.
-    const headers = { Accept, authorization: 'Basic x' };
-    expect((await gateway.rest(path, { headers })).status).toBe(200);
-  });
-});
+    for (const authorization of [undefined, 'Basic x']) {
+      const headers = { Accept: BROWSER.Accept, ...(authorization && { authorization }) };
+      expect((await gateway.rest(path, { headers })).status).toBe(200);
+    }
+  },
+);
 
 /** Creates a category with the same idempotency key each time. */
 async function make(to: Gateway, sub: string | undefined, name: string) {

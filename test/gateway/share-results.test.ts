@@ -59,28 +59,4 @@ describe('the results of a change', () => {
       [1, 2, 1].map((id) => ({ data: { id } })),
     );
   });
-
-  it('are not computed for streams that closed while waiting', async () => {
-    const executed: unknown[] = [];
-    const share = shareResults(async ({ operation }) => {
-      executed.push(operation);
-      return { data: {} };
-    });
-    const ask = (operation: Operation, stream: Stream) =>
-      share({ operation, estimate } as Call, { root, variables: '', stream });
-    const [first, left, kept] = operations;
-    if (!first || !left || !kept) throw new Error('There are too few operations.');
-    const leaving = openStream();
-    const results = [
-      ask(first, openStream()),
-      ask(left, leaving),
-      ask(kept, leaving),
-      ask(kept, openStream()),
-    ];
-    leaving.close();
-    await Promise.all(results);
-    expect(executed).toEqual([first, kept]);
-    // The skipped operation is executed for a later stream.
-    expect(await ask(left, openStream())).toEqual({ data: {} });
-  });
 });

@@ -47,15 +47,6 @@ export type CheckOf = (method: string, target: string) => Check | undefined;
 export const openApiOf = (config: Config): OpenApi =>
   JSON.parse(JSON.stringify(toOpenApi(petStore, config))) as OpenApi;
 
-/** A copy of the document with another value at a path of keys. */
-export function plant(document: OpenApi, path: readonly string[], value: unknown): OpenApi {
-  const copy = structuredClone(document);
-  let place = copy as unknown as Record<string, unknown>;
-  for (const key of path.slice(0, -1)) place = place[key] as Record<string, unknown>;
-  place[path.at(-1) ?? ''] = value;
-  return copy;
-}
-
 /** Returns the target of a reference, or the value itself. */
 export function resolve<Value>({ components }: OpenApi, value: Referenced<Value>): Value {
   if (typeof value !== 'object' || value === null || !('$ref' in value)) return value;

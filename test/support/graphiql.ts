@@ -5,7 +5,7 @@ export const executeButton = (page: Page): Locator =>
   page.getByRole('button', { name: 'Execute query' });
 
 /** Whether a request of GraphiQL executes the operation in the editor. */
-export const isResult = (body: string | null): boolean =>
+const isResult = (body: string | null): boolean =>
   body !== null && !body.includes('IntrospectionQuery');
 
 /** Executes the operation in the editor of GraphiQL and returns the response. */

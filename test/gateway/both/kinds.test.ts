@@ -38,13 +38,10 @@ describeOnGateways(() => {
       return row?.result;
     };
 
-    it.each(values)('are unchanged when sent to PostgreSQL and read back: %s', async (value) => {
-      expect(await read(value, 'value')).toEqual(value);
-    });
-
     it.each(values)(
-      'are unchanged when read from JSON, as in the change log: %s',
+      'are unchanged when sent to PostgreSQL and read back, also from JSON as in the change log: %s',
       async (value) => {
+        expect(await read(value, 'value')).toEqual(value);
         const text = await read(value, `json_build_object('value', value)->>'value'`);
         expect(kind.fromText(String(text))).toEqual(value);
       },
@@ -73,8 +70,6 @@ describeOnGateways(() => {
 
   it.each([
     ['DateTime', '0044-03-15T12:00:00+00:00 BC'],
-    ['DateTime', '10000-01-01T00:00:00+00:00'],
-    ['DateTime', '0001-01-01T00:00:00+00:09:21'],
     ['DateTime', '9999-12-31T23:59:59-05:00'],
     ['Date', '0044-03-15 BC'],
     ['Date', '10000-01-01'],

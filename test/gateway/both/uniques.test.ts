@@ -131,12 +131,6 @@ describeOnDatabases(() => {
       });
     });
 
-    it('are rejected for a change to one of them', async () => {
-      const update = `updateSlot(id: "${ids[2]}", input: $input)`;
-      expect(await fails(update, 'SlotUpdate!', { owner: '2' })).toMatchObject({ code: SHORT });
-      expect(await fails(update, 'SlotUpdate!', { count: -7 })).toMatchObject({ code: LONG });
-    });
-
     it.each([
       ['of both constraints', { ...SLOT, count: 5 }, SHORT],
       ['of each kind', { ...SLOT, owner: '9' }, LONG],

@@ -48,18 +48,6 @@ const documents = [
 // A separate test, test/long/first-change.test.ts, applies the tutorial's blocks to a copy of the source.
 const TUTORIAL = 'docs/first-change.md';
 
-// The changes to files in the tutorial: the file, and the change.
-const EDITS = /`([\w./-]+)`:\n\n```diff\n([^]*?)^```$/gm;
-
-it.each([...read(TUTORIAL).matchAll(EDITS)].map(([, file = '', text = '']) => ({ file, text })))(
-  'the tutorial shows the lines of $file that it changes as they are',
-  ({ file, text }) => {
-    const before = text.split('\n').filter((line) => !line.startsWith('+'));
-    const shown = before.map((line) => line.slice(1)).join('\n');
-    expect(read(file).split(shown)).toHaveLength(2);
-  },
-);
-
 const blocksIn = (language: string): Block[] =>
   documents
     .filter(({ file }) => file !== TUTORIAL)
@@ -172,27 +160,6 @@ describe('the subscriptions of docs/live.md', () => {
 });
 
 describe('the samples of the documentation', () => {
-  it('are only in languages that this test lists', () => {
-    const languages = new Set(
-      documents.flatMap(({ blocks }) => blocks.map((block) => block.language)),
-    );
-    expect([...languages].toSorted()).toEqual(
-      [
-        '',
-        'console',
-        'diff',
-        'graphql',
-        'json',
-        'md',
-        'mermaid',
-        'promql',
-        'sh',
-        'sql',
-        'ts',
-      ].toSorted(),
-    );
-  });
-
   it('show the response below each request, and no other JSON except log lines and client settings', () => {
     const shown = documents
       .flatMap(({ blocks }) => samplesOf(blocks))

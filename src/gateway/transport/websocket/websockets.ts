@@ -90,6 +90,7 @@ async function performOperation(
   const requestLog: RequestLog = { id: `${request.id}:${context.extra.started}` };
   const recipient: Recipient = {
     requestLog,
+    callerKey: context.extra.callerKey ?? '',
     // True once the operation has ended, the client has sent `complete`, or the connection is closed: graphql-ws then
     // removes the id.
     get destroyed() {
