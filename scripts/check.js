@@ -1,10 +1,16 @@
-// Runs the type checker, the linter, the formatter and knip in parallel. On two cores, that takes five seconds instead
-// of eight.
+// Runs the type checker, the linter, the formatter, knip and the check of names in parallel. On two cores, that takes
+// five seconds instead of eight.
 import { spawn } from 'node:child_process';
 
 // `npm run test:clients` checks these folders, after installing their dependencies.
 const CLIENTS = '--ignore-pattern docs/examples --ignore-pattern test/clients';
-const CHECKS = ['tsc', `oxlint ${CLIENTS}`, 'oxfmt --check', 'knip --cache'];
+const CHECKS = [
+  'tsc',
+  `oxlint ${CLIENTS}`,
+  'oxfmt --check',
+  'knip --cache',
+  'node scripts/check-names.js',
+];
 // tsc and oxlint's type checker are Go programs that finish before garbage collection would pay off.
 // oxlint-disable-next-line node/no-process-env -- not the gateway's
 const env = { ...process.env, GOGC: 'off' };
