@@ -57,16 +57,6 @@ describeInChromium((chromium) => {
       expect(await titles()).toEqual(['OnePet', 'Typed']);
     });
 
-    it('does not open another tab when the page is reloaded after its query was edited', async () => {
-      await page.locator('.graphiql-query-editor .monaco-editor').first().click();
-      await page.keyboard.type('# edited');
-      await expect.poll(storedTabs).toContain('# edited');
-      expect(page.url()).toBe(url);
-      await page.reload();
-      await expectVariables('1');
-      expect(await titles()).toHaveLength(2);
-    });
-
     it('shows linked queries without a name in the same tab, unless the user has edited one', async () => {
       const open = async (text: string): Promise<void> => {
         await page.goto(`${url}?query=${encodeURIComponent(text)}`);

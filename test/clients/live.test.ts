@@ -153,22 +153,17 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
       expect(errors).toEqual([]);
     };
 
-    it.each([
-      ['without a proxy', async () => gateway, 0],
-      ['through a proxy that cuts connections', () => use(startTcpProxy([gateway.url], LIMIT)), 3],
-    ] as const)('receive each change once and in order, %s', async (_way, start, cuts) => {
-      const [one, other, third] = [
-        await makePet(gateway),
-        await makePet(gateway),
-        await makePet(gateway),
-      ];
+    it('receive each change once and in order, through a proxy that cuts connections', async () => {
+      const one = await makePet(gateway);
+      const other = await makePet(gateway);
+      const third = await makePet(gateway);
       const { length } = await readRecord();
-      const way: Gateway | Proxy = await start();
-      await follow(connect(way), one, other);
+      const proxy = await use(startTcpProxy([gateway.url], LIMIT));
+      await follow(connect(proxy), one, other);
       await Promise.all([renameOften(one, 20), renameOften(other, 20), renameOften(third, 5)]);
       await received(40);
       await expectRecorded(length, one, other);
-      expect('cuts' in way ? way.cuts : 0).toBeGreaterThanOrEqual(cuts);
+      expect(proxy.cuts).toBeGreaterThanOrEqual(3);
       expect(reads).toBe(1);
     });
 

@@ -61,17 +61,13 @@ const EDITS: readonly Edit[] = [
   ),
   addTo(
     IN_QUERY,
-    ['', 'with one as (select 1), two as (', 'with one as (select 1) ']
-      .map(
-        (start, index) => `rename${index}: t.string({
-        description: 'Writes.', nullable: true, extensions: { maxBytes: 6 },
-        resolve: async (_root, _args, { source: { db } }) => {
-          await db.query(sql\`${start}update books set title = 'Lost' returning id${start.endsWith('(') ? ') select id from two' : ''}\`);
-          return null;
-        },
-      }),`,
-      )
-      .join('\n'),
+    `rename: t.string({
+      description: 'Writes.', nullable: true, extensions: { maxBytes: 6 },
+      resolve: async (_root, _args, { source: { db } }) => {
+        await db.query(sql\`with a as (select 1), b as (update books set title = 'Lost' returning id) select id from b\`);
+        return null;
+      },
+    }),`,
   ),
   addTo(IN_BOOK, reader('readBy')),
   addTo(IN_QUERY, reader('reader')),
@@ -261,16 +257,13 @@ describe('a resolver', () => {
     }
   });
 
-  it.each(['rename0', 'rename1', 'rename2'])(
-    'that writes with a statement for reading fails, and the log says why: %s',
-    async (name) => {
-      const { errors } = await gateway.graphql(`{ ${name} }`);
-      expectCause(errors, [name], 'A statement that writes needs `write`.');
-      expect(await gateway.data('{ books(first: 1) { nodes { title } } }')).toEqual({
-        books: { nodes: [{ title: 'One' }] },
-      });
-    },
-  );
+  it('that writes with a statement for reading fails, and the log says why', async () => {
+    const { errors } = await gateway.graphql('{ rename }');
+    expectCause(errors, ['rename'], 'A statement that writes needs `write`.');
+    expect(await gateway.data('{ books(first: 1) { nodes { title } } }')).toEqual({
+      books: { nodes: [{ title: 'One' }] },
+    });
+  });
 
   it('that reads an aggregate with several rows fails, and the log says why, however often a query is sent', async () => {
     for (let time = 0; time <= TIMES_UNTIL_COMPILED; time += 1) {

@@ -78,14 +78,6 @@ describe('the schema', () => {
       expect(members.filter(isError).length).toBeGreaterThan(0);
     },
   );
-
-  it.each(petStore.rest.routes.map(({ name, lifecycle }) => [name, lifecycle] as const))(
-    'has a successor for the REST operation %s',
-    (_name, life) => {
-      const coordinates = types.flatMap(membersOf).map(({ coordinate }) => coordinate);
-      expect(coordinates).toContain(life.successor);
-    },
-  );
 });
 
 it("building a store's schema fails if one of its models has no type", () => {

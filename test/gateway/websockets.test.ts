@@ -15,7 +15,6 @@ import {
 } from '../support/live.ts';
 import { makeCategory } from '../support/make.ts';
 import { CAN_IGNORE_UPGRADE, requestRaw } from '../support/raw.ts';
-import { lastCursor } from '../support/settled.ts';
 import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
 
 const SITE = 'https://shop.example';
@@ -65,17 +64,6 @@ describe('a graphql-transport-ws client', () => {
     await results.return?.();
     await expect.poll(() => countStreams(gateway), WAIT).toBe(0);
     await client.dispose();
-  });
-
-  it('starts with the next change even if its handshake has a Last-Event-ID', async () => {
-    const opened = await openSocket(gateway, { 'Last-Event-ID': await lastCursor(gateway) });
-    opened.send({ type: 'connection_init' });
-    await opened.message();
-    await makeCategory(gateway, 'before');
-    opened.send({ type: 'subscribe', id: '1', payload: await subscriptionTo(gateway) });
-    await makeCategory(gateway, 'after');
-    expect(await opened.message()).toEqual({ type: 'next', id: '1', payload: named('after') });
-    opened.socket.terminate();
   });
 
   it('can send its token in the first message, as `authorization` or `Authorization`', async () => {
@@ -182,7 +170,6 @@ describe('a WebSocket handshake', () => {
   });
 
   it.each<[what: string, status: number, own: Record<string, string>, target?: string]>([
-    ['at the path of another route', 404, {}, '/health'],
     ['from another origin', 403, { Origin: 'https://other.example' }],
     [
       'from another port of the gateway',

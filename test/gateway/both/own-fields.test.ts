@@ -80,18 +80,6 @@ describeOnDatabases((database) => {
     await gateway.db.write(raw('update books set released_on = null where id = 2'));
   });
 
-  it('a unique value that two new rows have in common is rejected, without a line', async () => {
-    const input = { title: 'Three', isbn: '3333333333333', copies: 1, authorId: '1' };
-    const { createBooks } = await gateway.data(
-      'mutation ($input: [NewBook!]!) { createBooks(input: $input) { ... on BookIsbnTaken { message line } } }',
-      { input: [input, input] },
-    );
-    expect(createBooks).toEqual({
-      message: 'Another book has the `isbn` 3333333333333.',
-      line: null,
-    });
-  });
-
   describe('an aggregate of a store', () => {
     it('is compiled with the rest of the query', async () => {
       const query =

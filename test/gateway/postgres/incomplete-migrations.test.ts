@@ -68,10 +68,6 @@ it('the error of a migration names it even if the connection is lost', async () 
   );
 });
 
-it('a store starts if its migrations set up change recording for each type', async () => {
-  await expect(open(LINE)).resolves.toBeUndefined();
-});
-
 it.each([
   ['released_on', 'RELEASED_ON', "(coalesce(released_on, 'infinity'::date))"],
   ['folded_title', 'TITLE', '(folded(title) collate "C")'],

@@ -1,5 +1,5 @@
 import { GraphQLError, type GraphQLSchema, parse } from 'graphql';
-import { mergeSchemas, type Plugin, useErrorHandler, usePayloadFormatter } from 'graphql-yoga';
+import { type Plugin, useErrorHandler, usePayloadFormatter } from 'graphql-yoga';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 
 import type { OperationRequest, Store } from '../../../src/gateway/index.ts';
@@ -283,16 +283,6 @@ describe("a store's plugin", () => {
 
   it.each<[string, Plugin, string]>([
     ['has a hook that the gateway never calls', ofHttp, 'onRequest'],
-    [
-      'replaces the schema',
-      {
-        onPluginInit: ({ setSchema }) =>
-          setSchema(
-            mergeSchemas({ schemas: [bookshop.schema], typeDefs: 'type Added { a: Int }' }),
-          ),
-      },
-      'changes the schema',
-    ],
     [
       'replaces a resolver',
       {
