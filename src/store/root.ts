@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 
 /** Returns the nearest folder, from this one upwards, that contains a package.json. */
-export function findRoot(folder: URL): URL {
+function findRoot(folder: URL): URL {
   if (existsSync(new URL('package.json', folder))) return folder;
   const parent = new URL('..', folder);
   if (parent.href === folder.href)

@@ -56,25 +56,6 @@ describeInChromium((chromium) => {
       await follow('1');
       expect(await titles()).toEqual(['OnePet', 'Typed']);
     });
-
-    it('shows linked queries without a name in the same tab, unless the user has edited one', async () => {
-      const open = async (text: string): Promise<void> => {
-        await page.goto(`${url}?query=${encodeURIComponent(text)}`);
-        await expectShown(
-          page.locator('.graphiql-query-editor').getByText(text.slice(2, 5)).first(),
-        );
-        await expect.poll(storedTabs).toContain(text);
-      };
-      await open('{ one: __typename }');
-      await open('{ two: __typename }');
-      expect(await titles()).toEqual(['OnePet', 'Typed', '<untitled>']);
-      expect(await storedTabs()).not.toContain('one:');
-      await page.locator('.graphiql-query-editor .monaco-editor').first().click();
-      await page.keyboard.type('# mine');
-      await expect.poll(storedTabs).toContain('# mine');
-      await open('{ six: __typename }');
-      expect(await titles()).toHaveLength(4);
-    });
   });
 
   describe('GraphiQL with many tabs', () => {

@@ -44,15 +44,6 @@ describe.each([
   });
   afterEach(() => client.stop());
 
-  it('appends each page of a nested list to the previous pages', async () => {
-    const { categoryId } = await makePets('Ada', 'Bo', 'Cleo', 'Dot', 'Edda');
-    const shown = await client.show(CATEGORY, { id: categoryId });
-    const list = (): Data => shown.data.category.pets;
-    while (list().pageInfo.hasNextPage) await shown.loadNext(list().pageInfo.endCursor);
-    expect(namesOf(list())).toEqual(['Ada', 'Bo', 'Cleo', 'Dot', 'Edda']);
-    expect(watched.methods).toHaveLength(3);
-  });
-
   it('updates a row everywhere when it is reloaded by its nodeId', async () => {
     const { categoryId, ids } = await makePets('Ada', 'Bo');
     const [id = ''] = ids;

@@ -90,6 +90,24 @@ describe.skipIf(!hasPatroni)(
       }
     });
 
+    it('fails no read when a replica freezes or is killed', async () => {
+      const primary = await cluster.settle();
+      const [one, other] = cluster.members.filter((member) => member !== primary);
+      const readers = startReaders(gateways[0] as Program, `{ pet(id: "${petId}") { name } }`, {
+        concurrency: 6,
+        path: `/pets/${petId}`,
+      });
+      await readers.more(100);
+      one?.freeze();
+      await readers.more(100);
+      await other?.kill();
+      await readers.more(100);
+      one?.thaw();
+      await other?.start();
+      await cluster.settle();
+      await expect(readers.stop()).resolves.toBeUndefined();
+    });
+
     it('accepts writes within 0.7 s of the promotion, in the median', () => {
       expect(delays.toSorted((a, b) => a - b)[Math.floor(delays.length / 2)]).toBeLessThan(
         MEDIAN_DELAY_MS,

@@ -55,10 +55,6 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     return response.text();
   };
 
-  const createBook = (fields: string) =>
-    data(`mutation { createBook(input: { title: "Copy", ${fields} }) {
-      ... on Error { code status message } } }`);
-
   it('fills a new store with sample data, so that the examples on the start page return the results shown there', async () => {
     const { example, mutation } = bookshop.pages;
     for (const { query, result } of [example, mutation]) {
@@ -66,30 +62,10 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     }
   });
 
-  it('returns an error for a duplicate value, a missing related row, a broken rule and a failed CHECK, whatever the constraints are called', async () => {
-    expect(await createBook('isbn: "9780061054884"')).toEqual({
-      createBook: {
-        code: 'BOOK_ISBN_TAKEN',
-        status: 409,
-        message: 'Another book has the `isbn` 9780061054884.',
-      },
-    });
-    expect(await createBook('isbn: "9780000000003", authorId: "99"')).toMatchObject({
-      createBook: { code: 'AUTHOR_NOT_FOUND' },
-    });
-    expect(await createBook('isbn: "1"')).toMatchObject({
-      createBook: { code: 'INVALID_INPUT', message: 'Isbn must have 13 digits.' },
-    });
-    expect(await createBook('isbn: "9780000000003", copies: -1')).toMatchObject({
-      createBook: {
-        code: 'INVALID_INPUT',
-        message: 'Input must satisfy the constraint copies_are_not_negative.',
-      },
-    });
-  });
-
   it('returns the latest changes for the start page, with the columns of the changed rows', async () => {
-    await createBook('isbn: "9780000000001"');
+    await data(
+      'mutation { createBook(input: { title: "Copy", isbn: "9780000000001" }) { __typename } }',
+    );
     // Open transactions of other tests delay changes.
     await vi.waitFor(
       async () => {
@@ -103,16 +79,6 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
       },
       { timeout: 30_000, interval: 20 },
     );
-  });
-
-  it('serves a book over REST, and an error if there is no such book', async () => {
-    expect(JSON.parse(await page('/books/1'))).toMatchObject({ id: 1, title: 'The Dispossessed' });
-    const missing = await fetch(`${program.url}/books/99`);
-    expect(await missing.json()).toEqual({
-      code: 'BOOK_NOT_FOUND',
-      message: 'There is no book 99.',
-      status: 404,
-    });
   });
 
   it('describes its REST route in the OpenAPI document', async () => {
@@ -136,16 +102,6 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
       expect(text).not.toMatch(/\bpets?\b|categor|inventor|\bstock\b/i);
     },
   );
-
-  it('exposes metrics, those of a connection pool only on PostgreSQL', async () => {
-    const metrics = await page('/metrics');
-    expect(metrics).toContain('database_up 1');
-    expect(metrics.includes('database_pool_max')).toBe(kind === 'PostgreSQL');
-  });
-
-  it('exits with code 0 on SIGTERM', async () => {
-    expect(await program.stop()).toBe(0);
-  });
 });
 
 it("the bookshop's first migration is a copy of the SQL file that creates the gateway's tables", async () => {

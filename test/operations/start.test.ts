@@ -5,7 +5,6 @@ import { pathToFileURL } from 'node:url';
 
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { createPglite } from '../../src/gateway/database/embedded/pglite.ts';
 import { TEMPLATE } from '../../src/gateway/database/embedded/store-folder.ts';
 import { useProgramStore } from '../support/databases.ts';
 import { holdLock, runSql } from '../support/postgres.ts';
@@ -151,29 +150,6 @@ describe('a gateway whose DATA_DIR is damaged', { timeout: 120_000 }, () => {
     expect(program.messages).toEqual([expect.stringMatching(/^DATA_DIR: .+restore the backup\.$/)]);
     expect(program.messages.join()).not.toContain('--copy-embedded');
     await writeFile(file, before);
-  });
-
-  it('exits and advises to restore the backup if the file of a table is gone', async () => {
-    const database = await createPglite({ dataDir: pglite });
-    const path = `select pg_relation_filepath('pets') as path`;
-    const [row] = (await database.query<{ path: string }>(path)).rows;
-    await database.close();
-    const file = join(pglite, row?.path ?? '');
-    const before = await readFile(file);
-    await rm(file);
-    const program = spawnProgram('main', damaged.environment);
-    expect(await program.end).toBe(1);
-    const message = expect.stringContaining('restore the backup');
-    expect(program.entries.at(-1)).toMatchObject({ err: { message } });
-    await writeFile(file, before);
-  });
-
-  it('has what it had before once the files are back', async () => {
-    const program = await startProgram(damaged.environment);
-    expect(await ask(program, '{ categories { totalCount } }')).toEqual({
-      categories: { totalCount: 1 },
-    });
-    expect(await program.stop()).toBe(0);
   });
 });
 

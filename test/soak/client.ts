@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { inspect } from 'node:util';
 
 import { createOwnWritesFetch } from '../../docs/examples/own-writes.ts';
 import type { GatewayProcess } from './gateway-process.ts';
@@ -33,77 +34,53 @@ interface Answered<Data> {
 }
 
 /** Sends the requests of an honest caller. */
-export class Client {
-  readonly #gateway: GatewayProcess;
-  readonly #journal: Journal;
-
-  constructor(gateway: GatewayProcess, journal: Journal) {
-    this.#gateway = gateway;
-    this.#journal = journal;
-  }
-
+export interface Client {
   /** Sends an operation until a response without errors arrives. */
-  async graphql<Data>(body: GraphqlBody): Promise<Answered<Data>> {
-    let failures = 0;
-    const parse = (text: string): Data | undefined => {
-      const { data, errors } = JSON.parse(text) as GraphqlResponse<Data>;
-      if (errors?.some(({ extensions }) => !TEMPORARY.has(extensions?.code))) {
-        this.#journal.violate(`${shorten(body.query)} returned ${shorten(text)}`);
-      }
-      return errors ? undefined : (data ?? undefined);
-    };
-    const data = await repeat(async () => {
-      const result = await this.#try('/graphql', body, parse);
-      if (!result) failures += 1;
-      return result;
-    });
-    return { data, failures };
-  }
-
+  graphql<Data>(body: GraphqlBody): Promise<Answered<Data>>;
   /** Requests JSON from a REST route until a successful response arrives. */
-  async rest<Body>(path: string): Promise<Body> {
-    return repeat(() => this.#try(path, undefined, (text) => JSON.parse(text) as Body));
-  }
-
-  async #try<Result>(
-    path: string,
-    body: GraphqlBody | undefined,
-    parse: (text: string) => Result | undefined,
-  ): Promise<Result | undefined> {
-    const from = performance.now();
-    const headers = { 'content-type': 'application/json' };
-    const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : {};
-    try {
-      const signal = AbortSignal.timeout(PATIENCE_MS);
-      const response = await fetchOwnWrites(this.#gateway.url + path, { ...init, signal });
-      const text = await response.text();
-      const result = parse(text);
-      if (result === undefined || !response.ok) throw new Error(shorten(text));
-      this.#journal.answered += 1;
-      return result;
-    } catch (error) {
-      this.#journal.addFailure(from, `${shorten(body?.query ?? path)}: ${explain(error)}`);
-      return undefined;
-    }
-  }
-}
-
-/** Calls a function until it returns a result. @throws Error after MAX_RETRY_MS */
-async function repeat<Result>(send: () => Promise<Result | undefined>): Promise<Result> {
-  const deadline = performance.now() + MAX_RETRY_MS;
-  while (performance.now() < deadline) {
-    const result = await send();
-    if (result !== undefined) return result;
-    await sleep(RETRY_MS);
-  }
-  throw new Error(`An honest caller got no successful response in ${MAX_RETRY_MS} ms.`);
+  rest<Body>(path: string): Promise<Body>;
 }
 
 const shorten = (text: string): string =>
   text.replaceAll(/\s+/g, ' ').trim().slice(0, SHOWN_CHARACTERS);
 
-/** Returns the message of an error and of its causes, where fetch puts the reason. */
-function explain(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause === undefined ? error.message : `${error.message}: ${explain(error.cause)}`;
+export function createClient(gateway: GatewayProcess, journal: Journal): Client {
+  /** Sends a request until `parse` returns a result. @throws Error after MAX_RETRY_MS */
+  async function repeat<Result>(
+    path: string,
+    body: GraphqlBody | undefined,
+    parse: (text: string) => Result | undefined,
+  ): Promise<Answered<Result>> {
+    const headers = { 'content-type': 'application/json' };
+    const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : {};
+    const deadline = performance.now() + MAX_RETRY_MS;
+    for (let failures = 0; performance.now() < deadline; failures += 1) {
+      const from = performance.now();
+      try {
+        const signal = AbortSignal.timeout(PATIENCE_MS);
+        const response = await fetchOwnWrites(gateway.url + path, { ...init, signal });
+        const text = await response.text();
+        const data = parse(text);
+        if (data === undefined || !response.ok) throw new Error(shorten(text));
+        journal.answered += 1;
+        return { data, failures };
+      } catch (error) {
+        journal.addFailure(from, `${shorten(body?.query ?? path)}: ${inspect(error)}`);
+      }
+      await sleep(RETRY_MS);
+    }
+    throw new Error(`An honest caller got no successful response in ${MAX_RETRY_MS} ms.`);
+  }
+  return {
+    graphql: <Data>(body: GraphqlBody) =>
+      repeat('/graphql', body, (text) => {
+        const { data, errors } = JSON.parse(text) as GraphqlResponse<Data>;
+        if (errors?.some(({ extensions }) => !TEMPORARY.has(extensions?.code))) {
+          journal.violate(`${shorten(body.query)} returned ${shorten(text)}`);
+        }
+        return errors ? undefined : (data ?? undefined);
+      }),
+    rest: async <Body>(path: string) =>
+      (await repeat(path, undefined, (text) => JSON.parse(text) as Body)).data,
+  };
 }

@@ -22,122 +22,103 @@ interface Page {
 }
 
 /** Follows the changes of a type; subscribes again after the last cursor whenever the connection is lost. */
-class Follower {
+function follow(gateway: GatewayProcess, journal: Journal, type: Type, start: string) {
+  const field = FIELDS[type];
   /** The cursors of the received changes; the caller may remove them. */
-  readonly cursors: string[] = [];
-  readonly type: Type;
-  readonly #journal: Journal;
-  #after: string;
-  #stream: EventStream | undefined;
-  #isClosed = false;
-
-  constructor(gateway: GatewayProcess, journal: Journal, type: Type, after: string) {
-    this.type = type;
-    this.#journal = journal;
-    this.#after = after;
-    void this.#follow(gateway);
-  }
-
-  /** Cuts the connection, as a network failure would. */
-  cut(): void {
-    this.#stream?.disconnect();
-  }
-
-  close(): void {
-    this.#isClosed = true;
-    this.cut();
-  }
-
-  async #follow(gateway: GatewayProcess): Promise<void> {
-    while (!this.#isClosed) {
-      // Any error means a lost connection.
-      await this.#readAll(gateway).catch(() => {});
-      this.cut();
-      await sleep(whole(10, 300));
-    }
-  }
-
+  const cursors: string[] = [];
+  const closed = new AbortController();
+  let after = start;
+  let stream: EventStream | undefined;
   /** Subscribes and reads until the connection ends. */
-  async #readAll(gateway: GatewayProcess): Promise<void> {
-    const field = FIELDS[this.type];
-    const query = `subscription { change: ${field}(after: "${this.#after}") { cursor } }`;
-    this.#stream = await openEvents(gateway, query);
-    for (;;) {
-      const result = await this.#stream.result();
-      if (!result) return;
+  const readAll = async (): Promise<void> => {
+    stream = await openEvents(
+      gateway,
+      `subscription { change: ${field}(after: "${after}") { cursor } }`,
+    );
+    for (let result = await stream.result(); result; result = await stream.result()) {
       const code = result.errors?.[0]?.extensions.code ?? 'SERVICE_UNAVAILABLE';
       if (code !== 'SERVICE_UNAVAILABLE' && code !== 'SLOW_SUBSCRIBER') {
-        this.#journal.violate(`A subscription to ${field} ended with ${code}.`);
+        journal.violate(`A subscription to ${field} ended with ${code}.`);
       }
-      const data = result.data as { change: { cursor: string } } | null | undefined;
-      if (!data) continue;
-      this.#after = data.change.cursor;
-      this.cursors.push(this.#after);
+      if (!result.data) continue;
+      after = result.data.change.cursor;
+      cursors.push(after);
     }
-  }
+  };
+  /** Cuts the connection, as a network failure would. */
+  const cut = (): void => stream?.disconnect();
+  const run = async (): Promise<void> => {
+    while (!closed.signal.aborted) {
+      // Any error means a lost connection.
+      await readAll().catch(() => {});
+      cut();
+      await sleep(whole(10, 300));
+    }
+  };
+  void run();
+  const close = (): void => {
+    closed.abort();
+    cut();
+  };
+  return { type, cursors, cut, close };
 }
 
 /** Honest subscribers whose connections are cut: each must receive each change once, in the order of the change log. */
-export class Followers {
-  received = 0;
-  readonly #client: Client;
-  readonly #journal: Journal;
-  readonly #followers: readonly Follower[];
-  readonly #cutting: NodeJS.Timeout;
-  /** The cursor up to which changes have been compared. */
-  #compared: string;
-
-  private constructor(gateway: GatewayProcess, client: Client, journal: Journal, after: string) {
-    this.#client = client;
-    this.#journal = journal;
-    this.#compared = after;
-    this.#followers = (Object.keys(FIELDS) as Type[]).flatMap((type) =>
-      Array.from({ length: FOLLOWERS_OF_EACH }, () => new Follower(gateway, journal, type, after)),
-    );
-    this.#cutting = setInterval(() => pick(this.#followers).cut(), CUT_EVERY_MS);
-  }
-
-  /** Starts followers of the changes that are made from now on. */
-  static async start(gateway: GatewayProcess, client: Client, journal: Journal) {
-    const query = '{ changes(last: 1) { pageInfo { endCursor } } }';
-    const { data } = await client.graphql<Page>({ query });
-    return new Followers(gateway, client, journal, data.changes.pageInfo.endCursor ?? '');
-  }
-
-  close(): void {
-    clearInterval(this.#cutting);
-    for (const follower of this.#followers) follower.close();
-  }
-
+export interface Followers {
+  received: number;
   /** Compares what was received with the change log, while no honest caller writes. */
-  async check(): Promise<void> {
-    const changes = await this.#readLog();
-    const deadline = performance.now() + MAX_WAIT_MS;
-    for (const { type, cursors } of this.#followers) {
-      const expected = changes
-        .filter(({ __typename }) => __typename === type)
-        .map(({ cursor }) => cursor);
-      while (cursors.at(-1) !== expected.at(-1) && performance.now() < deadline) await sleep(50);
-      const received = cursors.splice(0);
-      this.received += received.length;
-      if (received.join() === expected.join()) continue;
-      const at = expected.findIndex((cursor, index) => cursor !== received[index]);
-      const counts = `${received.length} of ${expected.length} changes`;
-      this.#journal.violate(`A follower of ${FIELDS[type]} has ${counts}; they differ at ${at}.`);
-    }
-  }
+  check(): Promise<void>;
+  close(): void;
+}
 
-  /** Returns the changes since the last comparison. */
-  async #readLog(): Promise<Page['changes']['nodes']> {
-    const all: Page['changes']['nodes'][number][] = [];
-    for (let hasMore = true; hasMore;) {
-      const query = `{ changes(first: 100, after: "${this.#compared}") {
-        nodes { __typename ... on Change { cursor } } pageInfo { hasNextPage endCursor } } }`;
-      const { changes } = (await this.#client.graphql<Page>({ query })).data;
-      all.push(...changes.nodes);
-      hasMore = changes.pageInfo.hasNextPage;
-      this.#compared = changes.pageInfo.endCursor ?? this.#compared;
-    }
-    return all;
-  }
+/** Starts followers of the changes that are made from now on. */
+export async function startFollowers(
+  gateway: GatewayProcess,
+  client: Client,
+  journal: Journal,
+): Promise<Followers> {
+  const readPage = async (args: string): Promise<Page['changes']> =>
+    (
+      await client.graphql<Page>({
+        query: `{ changes(${args}) {
+          nodes { __typename ... on Change { cursor } } pageInfo { hasNextPage endCursor } } }`,
+      })
+    ).data.changes;
+  /** The cursor up to which changes have been compared. */
+  let compared = (await readPage('last: 1')).pageInfo.endCursor ?? '';
+  const all = (Object.keys(FIELDS) as Type[]).flatMap((type) =>
+    Array.from({ length: FOLLOWERS_OF_EACH }, () => follow(gateway, journal, type, compared)),
+  );
+  const cutting = setInterval(() => pick(all).cut(), CUT_EVERY_MS);
+
+  const followers: Followers = {
+    received: 0,
+    check: async () => {
+      const changes: Page['changes']['nodes'][number][] = [];
+      for (let hasMore = true; hasMore;) {
+        const { nodes, pageInfo } = await readPage(`first: 100, after: "${compared}"`);
+        changes.push(...nodes);
+        hasMore = pageInfo.hasNextPage;
+        compared = pageInfo.endCursor ?? compared;
+      }
+      const deadline = performance.now() + MAX_WAIT_MS;
+      for (const { type, cursors } of all) {
+        const expected = changes
+          .filter(({ __typename }) => __typename === type)
+          .map(({ cursor }) => cursor);
+        while (cursors.at(-1) !== expected.at(-1) && performance.now() < deadline) await sleep(50);
+        const received = cursors.splice(0);
+        followers.received += received.length;
+        if (received.join() === expected.join()) continue;
+        const at = expected.findIndex((cursor, index) => cursor !== received[index]);
+        const counts = `${received.length} of ${expected.length} changes`;
+        journal.violate(`A follower of ${FIELDS[type]} has ${counts}; they differ at ${at}.`);
+      }
+    },
+    close: () => {
+      clearInterval(cutting);
+      for (const follower of all) follower.close();
+    },
+  };
+  return followers;
 }

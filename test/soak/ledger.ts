@@ -81,7 +81,9 @@ export class Ledger {
       const ordered = stored
         .filter((order) => String(order.petId) === petId)
         .reduce((sum, { quantity }) => sum + quantity, 0);
-      const stock = await readStock(client, petId);
+      const query = `{ inventoryItem(petId: "${petId}") { quantity } }`;
+      const { data } = await client.graphql<{ inventoryItem: { quantity: number } }>({ query });
+      const stock = data.inventoryItem.quantity;
       if (stock + ordered !== units) {
         this.#journal.violate(
           `Pet ${petId} has ${stock} units in stock and ${ordered} ordered, but started with ${units}.`,
@@ -89,11 +91,4 @@ export class Ledger {
       }
     }
   }
-}
-
-/** Returns how many units of a pet are in stock. */
-async function readStock(client: Client, petId: string): Promise<number> {
-  const query = `{ inventoryItem(petId: "${petId}") { quantity } }`;
-  const { data } = await client.graphql<{ inventoryItem: { quantity: number } | null }>({ query });
-  return data.inventoryItem?.quantity ?? 0;
 }

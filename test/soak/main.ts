@@ -4,9 +4,9 @@ import { parseArgs } from 'node:util';
 
 import { killPrograms } from '../support/program.ts';
 import { startCallers } from './callers.ts';
-import { Client } from './client.ts';
+import { createClient } from './client.ts';
 import { type Faults, gatewayFaults } from './faults.ts';
-import { Followers } from './followers.ts';
+import { startFollowers } from './followers.ts';
 import { GatewayProcess } from './gateway-process.ts';
 import { Journal } from './journal.ts';
 import { Ledger } from './ledger.ts';
@@ -65,10 +65,10 @@ async function soak(): Promise<void> {
   const faults = Object.entries({ ...ofGateway, ...store.faults }).filter(([name]) =>
     name.includes(values.only),
   );
-  const client = new Client(gateway, journal);
+  const client = createClient(gateway, journal);
   const ledger = new Ledger(journal);
   await ledger.createPets(client);
-  const followers = await Followers.start(gateway, client, journal);
+  const followers = await startFollowers(gateway, client, journal);
   const end = performance.now() + minutes * 60_000;
   while (performance.now() < end) {
     const stopCallers = startCallers(client, ledger, journal);

@@ -1,5 +1,5 @@
 import { mapSchema, MapperKind } from '@graphql-tools/utils';
-import { assert, asyncProperty, sample } from 'fast-check';
+import { assert, asyncProperty } from 'fast-check';
 import {
   defaultFieldResolver,
   type DocumentNode,
@@ -280,22 +280,6 @@ describe('executing an operation', () => {
     await assert(asyncProperty(queries, expectAsReference), { numRuns: QUERIES });
   });
 
-  it('needs at most one statement the third time, for at least 8 of 25 generated queries', async () => {
-    const queries = sample(operationsOn(schema, OperationTypeNode.QUERY, 4, TAME), {
-      seed: 1,
-      numRuns: 25,
-    });
-    let single = 0;
-    for (const query of queries) {
-      for (let time = 1; time <= 2; time += 1) await askGateway(query);
-      gateway.statements.length = 0;
-      await askGateway(query);
-      const [statement, ...others] = gateway.statements;
-      if (others.length === 0 && (!statement || isCompiled(statement))) single += 1;
-    }
-    expect(single).toBeGreaterThan(7);
-  });
-
   describe('on a store with missing rows', () => {
     beforeAll(() => store.removeRows());
 
@@ -372,25 +356,6 @@ describe('a query that is executed repeatedly', () => {
     }
     expect(results.size).toBe(each.length);
   });
-
-  it.each([
-    [
-      'a field without arguments',
-      '{ categories { nodes { ... on Node { ... on Pet { name } id } } } }',
-    ],
-    [
-      'an excluded field',
-      '{ categories { nodes { id ... on Node { ... on Pet @skip(if: true) { category { pets(first: 1) { totalCount } } } } } } }',
-    ],
-  ])(
-    'is one statement if fragments on types that do not occur contain %s',
-    async (_what, query) => {
-      for (let time = 1; time <= 3; time += 1) await gateway.data(query);
-      gateway.statements.length = 0;
-      await gateway.data(query);
-      expect(gateway.statements.filter(isCompiled)).toHaveLength(1);
-    },
-  );
 
   it('is left to graphql-js if one statement would have too many relations to plan', async () => {
     const relations = Array.from(

@@ -64,11 +64,6 @@ describe('the field node', () => {
     expect((await gateway.data(NODE, { nodeId: missing })).node).toBeNull();
   });
 
-  it('returns the row for an id issued by release 2', async () => {
-    const { node } = await gateway.data(NODE, { nodeId: `Pet_${petId}` });
-    expect(node).toMatchObject({ name: 'Cleo' });
-  });
-
   it.each(['', 'Pet', 'Pet_', 'Pet_x', 'Pet_1_2', 'pet_1', 'Error_1', 'Pet_9223372036854775808'])(
     'rejects the nodeId %j',
     async (nodeId) => {

@@ -67,16 +67,6 @@ describe('GET /pets/{petId}', () => {
     });
   });
 
-  it('returns an error if the database has no name for the pet', async () => {
-    const id = await makePet(gateway);
-    await gateway.db.write(raw('alter table pets alter name drop not null'));
-    await gateway.db.write(sql`update pets set name = null where id = ${id}::bigint`);
-    expectError(await requestRaw(gateway, 'GET', `/pets/${id}`), 500, 'INTERNAL_SERVER_ERROR');
-    expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
-    await gateway.db.write(sql`delete from pets where id = ${id}::bigint`);
-    await gateway.db.write(raw('alter table pets alter name set not null'));
-  });
-
   it('returns an id beyond 2^53 exactly, as GraphQL does', async () => {
     const categoryId = await makeCategory(gateway);
     await gateway.db.write(sql`insert into pets (id, name, category_id)
@@ -94,12 +84,6 @@ describe('GET /pets/{petId}', () => {
     },
   );
 
-  it('rejects an id that can not be decoded or is longer than 100 characters', async () => {
-    expectError(await requestRaw(gateway, 'GET', '/pets/%zz'), 400, 'BAD_REQUEST');
-    const long = `/pets/${'1'.repeat(101)}`;
-    expectError(await requestRaw(gateway, 'GET', long), 414, 'URI_TOO_LONG');
-  });
-
   it.each(['0', '999999', '9223372036854775807'])(
     'returns PET_NOT_FOUND for /pets/%s',
     async (id) => {
@@ -109,32 +93,17 @@ describe('GET /pets/{petId}', () => {
 });
 
 describe('the ETag of a pet', () => {
-  it.each([
-    ['the current tag', (tag: string) => tag],
-    ['a list that contains the current tag', (tag: string) => `"other", W/"more" ,${tag}`],
-    ['*', () => '*'],
-  ])('causes a 304 without a body if If-None-Match is %s', async (_what, toHeader) => {
+  it('causes a 304 without a body if If-None-Match has it', async () => {
     const path = `/pets/${await makePet(gateway)}`;
     const tag = await tagOf(path);
-    const response = await requestRaw(gateway, 'GET', path, { 'If-None-Match': toHeader(tag) });
+    const headers = { 'If-None-Match': `"other", ${tag}` };
+    const response = await requestRaw(gateway, 'GET', path, headers);
     expect(response).toMatchObject({ status: 304, body: '' });
     expect(response.headers.get('etag')).toBe(tag);
-    const head = await requestRaw(gateway, 'HEAD', path, { 'If-None-Match': toHeader(tag) });
-    expect(head.status).toBe(304);
+    expect((await requestRaw(gateway, 'HEAD', path, headers)).status).toBe(304);
     // fetch adds Cache-Control: no-cache, which must not prevent a 304.
-    const fetched = await gateway.rest(path, { headers: { 'if-none-match': toHeader(tag) } });
-    expect(fetched.status).toBe(304);
+    expect((await gateway.rest(path, { headers })).status).toBe(304);
   });
-
-  it.each(['"other"', 'W/"other", "more"', ''])(
-    "does not cause a 304 if If-None-Match is '%s'",
-    async (header) => {
-      const path = `/pets/${await makePet(gateway)}`;
-      const response = await requestRaw(gateway, 'GET', path, { 'If-None-Match': header });
-      expect(response.status).toBe(200);
-      expect(JSON.parse(response.body)).toMatchObject({ name: 'Cleo' });
-    },
-  );
 
   it('changes only when the pet changes', async () => {
     const id = await makePet(gateway);

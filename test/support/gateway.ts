@@ -4,11 +4,13 @@ import { afterAll, beforeAll, expect } from 'vitest';
 
 import { type Config, type Limits, readConfig } from '../../src/gateway/config/config.ts';
 import type { Database } from '../../src/gateway/database/database.ts';
+import { openPostgres } from '../../src/gateway/database/postgres.ts';
 import { createGateway } from '../../src/gateway/server/server.ts';
 import type { Store } from '../../src/gateway/store.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
 import { petStore } from '../../src/store/index.ts';
-import { describeOnDatabases, openCopy } from './databases.ts';
+import { MIGRATIONS } from '../../src/store/migrations.ts';
+import { describeOnDatabases, openCopy, type TestDatabase } from './databases.ts';
 import { type CheckOf, checkResponse, createCheck, openApiOf } from './documented.ts';
 import { post } from './post.ts';
 
@@ -38,6 +40,8 @@ export interface GraphqlAnswer {
 export interface Gateway {
   readonly url: string;
   readonly db: Database;
+  /** The URL of its database; empty if that is embedded, or not a copy. */
+  readonly databaseUrl: string;
   /** The SQL statements so far; a test may empty this list. */
   readonly statements: string[];
   /** The lines in the log at level info. */
@@ -59,7 +63,13 @@ export interface Gateway {
 }
 
 /** Opens the database of a gateway. */
-export type OpenDatabase = (config: Config, log: Log) => Promise<Database>;
+export type OpenDatabase = (config: Config, log: Log) => Promise<TestDatabase>;
+
+/** Returns a function that opens the pet store at a URL. */
+export const openAt =
+  (url: string): OpenDatabase =>
+  (config, log) =>
+    openPostgres(MIGRATIONS, url, config, log);
 
 /** Returns a function that opens the database of another gateway, and does not close it. */
 export const openThatOf =
@@ -108,6 +118,7 @@ export async function startGateway(
   return {
     url,
     db,
+    databaseUrl: db.url ?? '',
     statements,
     loggedLines,
     loggedWarnings,

@@ -3,6 +3,9 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 const ignore = (): void => {};
 
+/** What to do with a message to a server instead of forwarding it. */
+type Intercept = (message: Buffer, client: Socket, server: Socket) => void;
+
 /** A proxy in front of gateways or database servers, on a free port. */
 export interface Proxy {
   /** Without a path. */
@@ -11,6 +14,10 @@ export interface Proxy {
   targets: readonly string[];
   /** The number of connections cut because of the limit. */
   readonly cuts: number;
+  /** Intercepts the next message to a server that contains a string or matches a pattern. */
+  intercept(text: string | RegExp, run: Intercept): void;
+  /** Whether that message has not arrived yet. */
+  readonly isIntercepting: boolean;
   /** Cuts all connections. */
   cutAll(): void;
   close(): Promise<void>;
@@ -41,6 +48,7 @@ async function connectToFirst(targets: readonly string[]): Promise<Socket | unde
  */
 export async function startTcpProxy(targets: readonly string[], limit = Infinity): Promise<Proxy> {
   const sockets = new Set<Socket>();
+  let next: { text: string | RegExp; run: Intercept } | undefined;
   const watch = (one: Socket, other: Socket): void => {
     sockets.add(one);
     one.on('error', ignore).on('close', () => {
@@ -56,7 +64,16 @@ export async function startTcpProxy(targets: readonly string[], limit = Infinity
     if (!gateway) return void client.destroy();
     watch(client, gateway);
     watch(gateway, client);
-    client.pipe(gateway);
+    client.on('data', (message) => {
+      if (!next || message.toString('latin1').search(next.text) < 0) {
+        gateway.write(message);
+        return;
+      }
+      const { run } = next;
+      next = undefined;
+      run(message, client, gateway);
+    });
+    if (limit === Infinity) return void gateway.pipe(client);
     let left = limit;
     gateway.on('data', (bytes: Buffer) => {
       if (left <= 0) return;
@@ -75,6 +92,12 @@ export async function startTcpProxy(targets: readonly string[], limit = Infinity
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     targets,
     cuts: 0,
+    intercept: (text: string | RegExp, run: Intercept) => {
+      next = { text, run };
+    },
+    get isIntercepting() {
+      return next !== undefined;
+    },
     cutAll,
     close: async () => {
       server.close();

@@ -3,71 +3,13 @@ import { connect, type Socket } from 'node:net';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { useProgramStore } from '../../support/databases.ts';
-import { LITTLE_MEMORY, oldBytes, usedMb } from '../../support/memory.ts';
+import { LITTLE_MEMORY, oldBytes } from '../../support/memory.ts';
 import { readMetrics, sumOf } from '../../support/metrics.ts';
 import { post } from '../../support/post.ts';
 import { type Program, startProgram } from '../../support/program.ts';
 import { repeat } from '../../support/repeat.ts';
 
 const store = useProgramStore();
-
-const LONG = `{ ${repeat(35, (index) => `a${index}: pets(first: 0, filter: { status: [${repeat(100, () => 'SOLD')}] }) @skip(if: true) { nodes { id } }`)} } ${'#é'.repeat(10_000)}`;
-
-/** Posts long, new documents. */
-async function postLong(program: Program, count: number): Promise<void> {
-  for (let index = 0; index < count; index += 1) {
-    const response = await post(program, { query: `${LONG}#${count}.${index}` });
-    await response.arrayBuffer();
-    expect(response.status).toBe(200);
-  }
-}
-
-// test/long/hostile-load.test.ts measures the memory after other hostile requests too.
-describe('a gateway with little memory', () => {
-  it('keeps only some of many long documents in memory', async () => {
-    const program = await startProgram({ ...store.environment, ...LITTLE_MEMORY });
-    // The cache keeps 21 of these documents, in about 11 MB.
-    await postLong(program, 25);
-    const before = await usedMb(program);
-    await postLong(program, 24);
-    // Keeping all of these documents as well would take 12 MB.
-    expect(await usedMb(program)).toBeLessThan(before + 6);
-    expect(await program.stop()).toBe(0);
-  });
-
-  it('keeps only some of the variables of earlier operations in memory', async () => {
-    const program = await startProgram({ ...store.environment, ...LITTLE_MEMORY });
-    await postValues(program, 'a');
-    const before = await usedMb(program);
-    await postValues(program, 'b');
-    // Keeping all of these variables as well would take 3 MB.
-    expect(await usedMb(program)).toBeLessThan(before + 1.5);
-    expect(await program.stop()).toBe(0);
-  });
-});
-
-const OPERATIONS = 16;
-// Many operations in a short document.
-const MANY = repeat(
-  OPERATIONS,
-  (index) => `query A${index}($v:PetFilter){pets(first:0,filter:$v){nodes{id}}}`,
-);
-const VALUES = 90;
-
-/** Posts a new document, and each of its operations with new, invalid values. */
-async function postValues(program: Program, name: string): Promise<void> {
-  const query = `${MANY}#${name}`;
-  const { status } = await post(program, { query, operationName: 'A0' });
-  expect(status).toBe(200);
-  for (let index = 0; index < VALUES; index += 1) {
-    const variables = { v: { [`${name}${index}${'x'.repeat(960)}`]: 1 } };
-    const all = Array.from({ length: OPERATIONS }, async (_, operation) => {
-      const response = await post(program, { query, operationName: `A${operation}`, variables });
-      await response.arrayBuffer();
-    });
-    await Promise.all(all);
-  }
-}
 
 const CONNECTIONS = 20;
 const REQUESTS_EACH = 15;

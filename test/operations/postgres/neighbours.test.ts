@@ -1,8 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { MIGRATIONS } from '../../../src/store/migrations.ts';
-import { copyOnPostgres } from '../../support/databases.ts';
+import { openCopyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { makeCategory } from '../../support/make.ts';
 import { countLockWaits, holdLock } from '../../support/postgres.ts';
@@ -11,20 +9,13 @@ const POOL_SIZE = 6;
 // A caller without a connection would wait for CONNECT_TIMEOUT_MS, which is 20 s here.
 const HONEST_MS = 10_000;
 
-let store: Awaited<ReturnType<typeof copyOnPostgres>>;
 let gateway: Gateway;
 beforeEach(async () => {
-  store = await copyOnPostgres();
   const limits = { POOL_SIZE: String(POOL_SIZE), CONNECT_TIMEOUT_MS: '20000' };
-  gateway = await startGateway(limits, (config, log) =>
-    openPostgres(MIGRATIONS, store.url, config, log),
-  );
+  gateway = await startGateway(limits, openCopyOnPostgres);
   await makeCategory(gateway);
 });
-afterEach(async () => {
-  await gateway.close();
-  await store.drop();
-});
+afterEach(() => gateway.close());
 
 // Every statement that reads pets waits for the lock.
 const EVERY_STATEMENT = 'lock table pets in access exclusive mode';
@@ -40,7 +31,7 @@ const EVERY_COUNT = `
 
 /** Waits until this many statements wait for the lock. */
 async function untilWaiting(count: number): Promise<void> {
-  await expect.poll(() => countLockWaits(store.url)).toBe(count);
+  await expect.poll(() => countLockWaits(gateway.databaseUrl)).toBe(count);
 }
 
 /** Expects quick responses to other requests while this many statements wait. */
@@ -90,7 +81,7 @@ describe('a busy gateway', () => {
       4,
     ],
   ])('serves requests from other callers while %s', async (_what, lock, operations, waiting) => {
-    const release = await holdLock(store.url, lock);
+    const release = await holdLock(gateway.databaseUrl, lock);
     const asked = operations.map((operation) => gateway.graphql(operation));
     await expectOthersServed(waiting);
     await release();

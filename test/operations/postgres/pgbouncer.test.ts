@@ -12,7 +12,7 @@ import { createLog } from '../../../src/gateway/telemetry/log.ts';
 import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { type Daemon, startDaemon } from '../../support/daemon.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { type Gateway, openAt, startGateway } from '../../support/gateway.ts';
 import { makeCategory, makePet, stockOf } from '../../support/make.ts';
 import {
   countLockWaits,
@@ -70,9 +70,7 @@ describe.skipIf(!hasPgbouncer)(
     let database: Awaited<ReturnType<typeof copyOnPostgres>>;
     /** Starts a gateway on a database through the pooler. */
     const open = ({ url }: { url: string } = database, variables = {}): Promise<Gateway> =>
-      startGateway({ ...ENVIRONMENT, ...variables }, (config, log) =>
-        openPostgres(MIGRATIONS, through(url), config, log),
-      );
+      startGateway({ ...ENVIRONMENT, ...variables }, openAt(through(url)));
     let first: Gateway;
     let second: Gateway;
 
@@ -226,9 +224,7 @@ describe.skipIf(!hasPgbouncer)(
       const [other, to] = await startPgbouncer(database.url, folder);
       const proxy = await startTcpProxy([database.url]);
       const url = Object.assign(new URL(database.url), { port: new URL(proxy.url).port }).href;
-      const gateway = await startGateway({}, (config, log) =>
-        openPostgres(MIGRATIONS, url, config, log),
-      );
+      const gateway = await startGateway({}, openAt(url));
       proxy.targets = [through(database.url, to)];
       proxy.cutAll();
       const send = () =>

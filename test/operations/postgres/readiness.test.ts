@@ -1,24 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { MIGRATIONS } from '../../../src/store/migrations.ts';
-import { copyOnPostgres } from '../../support/databases.ts';
+import { openCopyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { makePet } from '../../support/make.ts';
 import { holdLock, runSql } from '../../support/postgres.ts';
 
-let store: Awaited<ReturnType<typeof copyOnPostgres>>;
 let gateway: Gateway;
 beforeAll(async () => {
-  store = await copyOnPostgres();
-  gateway = await startGateway({ POOL_SIZE: '2' }, (config, log) =>
-    openPostgres(MIGRATIONS, store.url, config, log),
-  );
+  gateway = await startGateway({ POOL_SIZE: '2' }, openCopyOnPostgres);
 });
-afterAll(async () => {
-  await gateway.close();
-  await store.drop();
-});
+afterAll(() => gateway.close());
 
 /**
  * Returns the process ids of all connections except the connection for notifications, which might not have run a
@@ -27,7 +18,7 @@ afterAll(async () => {
 const backends = async (): Promise<unknown[]> =>
   (
     await runSql(
-      store.url,
+      gateway.databaseUrl,
       `select pid from pg_stat_activity
        where application_name = 'pet-store-gateway' and datname = current_database()
          and query <> '' and query not ilike 'listen %'`,
@@ -44,7 +35,7 @@ async function readiness(): Promise<number[]> {
 describe('the readiness check /ready', () => {
   it('needs only one extra connection while the pool is busy, however many requests arrive', async () => {
     const petId = await makePet(gateway, { stock: 5 });
-    const unlock = await holdLock(store.url, 'select from inventory_items for update');
+    const unlock = await holdLock(gateway.databaseUrl, 'select from inventory_items for update');
     const update = `mutation { updateInventory(petId: "${petId}", input: { quantity: 1 }) {
       ... on InventoryItem { quantity } } }`;
     const updates = Array.from({ length: 4 }, () => gateway.data(update));
@@ -63,7 +54,7 @@ describe('the readiness check /ready', () => {
     expect(await readiness()).toEqual([200, 200]);
     expect(await backends()).toEqual(before);
     await runSql(
-      store.url,
+      gateway.databaseUrl,
       `select pg_terminate_backend(pid) from pg_stat_activity
        where application_name = 'pet-store-gateway' and datname = current_database()`,
     );
@@ -74,7 +65,7 @@ describe('the readiness check /ready', () => {
 
   it('says that the database accepts no writes after a write has found its disk full', async () => {
     await runSql(
-      store.url,
+      gateway.databaseUrl,
       `create function fail() returns trigger language plpgsql as
          $$ begin raise 'could not extend file' using errcode = 'disk_full'; end $$;
        create trigger fail before insert on categories execute function fail()`,

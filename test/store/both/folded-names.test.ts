@@ -45,22 +45,6 @@ describeOnDatabases(() => {
     });
 
     it.each([
-      ['are complete after the migration', false],
-      ['can be stored before the migration, while rows are written', true],
-    ])('%s', async (_what, isBefore) => {
-      await raw.run(`drop table categories_folded_name, pets_folded_name;
-        drop function make_searchable, fold_categories_name, fold_pets_name cascade;
-        delete from _prisma_migrations where migration_name in ('${MIGRATION}', '${SPELLINGS}')`);
-      const statements = isBefore ? toStatements(await readScript(MIGRATION)) : [];
-      for (const statement of statements) {
-        await raw.run(statement);
-        await raw.run(`insert into categories (name) values ('Жук')`);
-      }
-      await raw.migrate(createLog('error'));
-      await expectCurrent(4 + statements.length);
-    });
-
-    it.each([
       ['have all spellings after the migration', false],
       ['can get all spellings before the migration, while rows are written', true],
     ])('%s', async (_what, isBefore) => {

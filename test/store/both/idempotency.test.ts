@@ -34,7 +34,7 @@ interface Write {
   refused?: string;
 }
 
-/** The mutations of the store itself, and those whose input has more than one form. */
+/** The mutations of the store itself. */
 const OWN_WRITES: Write[] = [
   {
     mutation: 'placeOrder',
@@ -67,16 +67,6 @@ const OWN_WRITES: Write[] = [
     refused: 'petId: "P", by: -11',
   },
   {
-    mutation: 'createPet',
-    fields: '... on Pet { id name petStatus: status category { id } inventory { quantity } }',
-    input: 'input: { name: "Ida", categoryId: "C", quantity: 5 }',
-    same: ['input: { name: "Ida", categoryId: "C", quantity: 5, status: AVAILABLE }'],
-    others: [
-      'input: { name: "Ida", categoryId: "C", quantity: null }',
-      'input: { name: "Ida", categoryId: "C", quantity: 5, status: SOLD }',
-    ],
-  },
-  {
     mutation: 'updateInventory',
     fields: '... on InventoryItem { petId quantity }',
     input: 'petId: "P", input: { quantity: 7 }, expectedQuantity: 10',
@@ -85,16 +75,6 @@ const OWN_WRITES: Write[] = [
       'petId: "P", input: { quantity: 7 }',
       'petId: "P", input: { quantity: 8 }, expectedQuantity: 10',
     ],
-  },
-  {
-    mutation: 'createPets',
-    fields: '... on CreatedPets { pets { id name petStatus: status } }',
-    input:
-      'input: [{ name: "Ida", categoryId: "C" }, { name: "Ada", categoryId: "C", quantity: 1 }]',
-    same: [
-      'input: [{ name: "Ida", categoryId: "0C", status: AVAILABLE }, { name: "Ada", categoryId: "C", quantity: 1 }]',
-    ],
-    others: ['input: [{ name: "Ida", categoryId: "C" }]'],
   },
   {
     mutation: 'updateInventories',
@@ -327,30 +307,6 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(7);
     });
 
-    it('makes a retry return the original result, even after the order has been completed or cancelled', async () => {
-      const petId = await makePet(gateway, { stock: 10 });
-      for (const change of ['completeOrder', 'cancelOrder']) {
-        const input = { petId, quantity: 1 };
-        const first = await place(input, change);
-        await mutate(gateway, change, { id: first.id });
-        expect(await place(input, change)).toEqual(first);
-      }
-      expect(await stockOf(gateway, petId)).toBe(9);
-    });
-
-    it('makes a retry return the original result, even if the first request used a variable twice and the retry repeats its value', async () => {
-      const petId = await makePet(gateway, { stock: 10 });
-      const line = (shipDate: string): string =>
-        `{ petId: ${petId}, quantity: 1, shipDate: ${shipDate} }`;
-      const cart = (declared: string, shipDate: string): string =>
-        `mutation${declared} { placeOrders(input: [${line(shipDate)}, ${line(shipDate)}], idempotencyKey: "twice") {
-          ... on PlacedOrders { orders { id } } } }`;
-      const shipDate = '2100-01-01T10:00:00Z';
-      const first = await gateway.data(cart('($date: DateTime)', '$date'), { date: shipDate });
-      expect(first.placeOrders.orders).toHaveLength(2);
-      expect(await gateway.data(cart('', JSON.stringify(shipDate)))).toEqual(first);
-    });
-
     it.each([
       ['an empty key', ''],
       ['a key of 256 characters', 'x'.repeat(256)],
@@ -389,17 +345,6 @@ describeOnGateways(() => {
       await deleteOldKeys(gateway.db, 60_000);
       expect((await place(input, 'old')).id).not.toBe(first.id);
       expect(await stockOf(gateway, petId)).toBe(8);
-    });
-
-    it('is deleted in a batch with up to 999 others', async () => {
-      await gateway.db.write(sql`
-        insert into idempotency_keys (key, request_hash, created_at)
-        select 'old ' || number, '', now() - interval '1 day' from generate_series(1, 2500) as number`);
-      gateway.statements.length = 0;
-      await deleteOldKeys(gateway.db, 60_000);
-      expect(gateway.statements).toHaveLength(3);
-      const left = sql`select from idempotency_keys where key like 'old %'`;
-      expect(await gateway.db.query(left)).toEqual([]);
     });
   });
 });

@@ -34,10 +34,6 @@ const reschedule = (id: string, shipDate?: string | null) =>
 
 const HOUR_MS = 3_600_000;
 const hoursAgo = (hours: number): string => new Date(Date.now() - hours * HOUR_MS).toISOString();
-const PAST: [when: string, hours: number][] = [
-  ['from 25 hours ago', 25],
-  ['from 30 years ago', 30 * 365 * 24],
-];
 
 /** The rejection of a past ship date at a path of the input. */
 const past = (path: string[]): object => ({
@@ -86,16 +82,6 @@ describeOnGateways(() => {
       });
     });
 
-    it.each([
-      ['2100-03-01T10:00:00+02:00', '2100-03-01T08:00:00.000Z'],
-      ['2100-03-01T10:00:00.123456Z', '2100-03-01T10:00:00.123Z'],
-      ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
-    ])('stores the ship date %s as %s', async (shipDate, kept) => {
-      const petId = await makePet(gateway, { stock: 5 });
-      const { id } = await place({ petId, quantity: 1, shipDate });
-      expect(await dateOf(id)).toBe(kept);
-    });
-
     it.each(['0000-06-01T00:00:00Z', '0001-01-01T00:00:00+01:00', '9999-12-31T23:59:59-01:00'])(
       'rejects the ship date %s, whose year in UTC is not between 1 and 9999',
       async (shipDate) => {
@@ -109,9 +95,9 @@ describeOnGateways(() => {
   });
 
   describe('placing an order with a ship date in the past', () => {
-    it.each(PAST)('rejects a date %s, and takes no units', async (_when, hours) => {
+    it('rejects a date from 25 hours ago, and takes no units', async () => {
       const petId = await makePet(gateway, { stock: 5 });
-      const input = { petId, quantity: 1, shipDate: hoursAgo(hours) };
+      const input = { petId, quantity: 1, shipDate: hoursAgo(25) };
       expect(await place(input)).toEqual(past(['input', 'shipDate']));
       expect(await stockOf(gateway, petId)).toBe(5);
     });

@@ -27,7 +27,7 @@ describeOnGateways(() => {
       const first = await makePet(gateway, { name: 'Ada', stock: 5 });
       const second = await makePet(gateway, { name: 'Bo', stock: 5 });
       const input = [
-        { petId: second, quantity: 2, shipDate: '2100-03-01T10:00:00.120+02:00' },
+        { petId: second, quantity: 2, shipDate: '2100-03-01T10:00:00.120999+02:00' },
         { petId: first, quantity: 1, shipDate: '9999-12-31T23:59:59.999Z' },
         { petId: second, quantity: 3 },
       ];
@@ -136,7 +136,6 @@ describeOnGateways(() => {
     it.each([
       [{ petId: '1', quantity: 0 }, 'TOO_SMALL', 'quantity'],
       [{ petId: 'x', quantity: 1 }, 'INVALID_ID', 'petId'],
-      [{ petId: '1', quantity: 1, shipDate: '0001-01-01T00:00:00+01:00' }, 'TOO_SMALL', 'shipDate'],
     ])('is rejected with the index of the invalid entry: %j', async (line, code, field) => {
       const petId = await makePet(gateway, { stock: 1 });
       expect(await place([{ petId, quantity: 1 }, line])).toMatchObject({

@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { type Gateway, openAt, startGateway } from '../../support/gateway.ts';
 import { makeCategory, makePet, mutate } from '../../support/make.ts';
-import { countConnections, runSql } from '../../support/postgres.ts';
+import { runSql } from '../../support/postgres.ts';
 import { rounds } from '../../support/rounds.ts';
 
 const TURNS = rounds(800, 6000);
@@ -20,8 +18,7 @@ let drop: () => Promise<void>;
 
 beforeAll(async () => {
   ({ url, drop } = await copyOnPostgres());
-  const start = (): Promise<Gateway> =>
-    startGateway({ POOL_SIZE: '20' }, (config, log) => openPostgres(MIGRATIONS, url, config, log));
+  const start = (): Promise<Gateway> => startGateway({ POOL_SIZE: '20' }, openAt(url));
   first = await start();
   second = await start();
 });
@@ -169,15 +166,5 @@ describe('concurrent carts and orders at two gateways, among other writes to pet
     for (const code of [undefined, 'PET_NOT_AVAILABLE', 'INSUFFICIENT_STOCK']) {
       expect([...codes]).toContain(code);
     }
-  });
-
-  it('never deadlock', async () => {
-    // A connection reports its deadlocks before it closes.
-    await expect.poll(() => countConnections(url)).toBe(0);
-    const [row] = await runSql(
-      url,
-      'select deadlocks::integer from pg_stat_database where datname = current_database()',
-    );
-    expect(row).toEqual({ deadlocks: 0 });
   });
 });

@@ -3,10 +3,8 @@ import { once } from 'node:events';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { type Gateway, openAt, startGateway } from '../../support/gateway.ts';
 import { countStreams, type EventStream, openEvents } from '../../support/live.ts';
 import { makeCategory } from '../../support/make.ts';
 import { migratePostgres, runSql } from '../../support/postgres.ts';
@@ -22,14 +20,11 @@ let polling: Gateway;
 let url: string;
 let drop: () => Promise<void>;
 
-const start = (environment: Record<string, string> = {}): Promise<Gateway> =>
-  startGateway(environment, (config, log) => openPostgres(MIGRATIONS, url, config, log));
-
 beforeAll(async () => {
   ({ url, drop } = await copyOnPostgres());
-  first = await start();
-  second = await start();
-  polling = await start({ PGBOUNCER: 'true' });
+  first = await startGateway({}, openAt(url));
+  second = await startGateway({}, openAt(url));
+  polling = await startGateway({ PGBOUNCER: 'true' }, openAt(url));
 });
 afterAll(async () => {
   for (const each of [first, second, polling]) await each.close();

@@ -3,11 +3,9 @@ import { randomUUID } from 'node:crypto';
 import sql, { raw } from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { CRUD, type Crud, CUSTOM, inputFor, nextRow } from '../../support/crud.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { type Gateway, openAt, startGateway } from '../../support/gateway.ts';
 import { insertRows, mutate } from '../../support/make.ts';
 import { countConnections, runSql } from '../../support/postgres.ts';
 import { rounds } from '../../support/rounds.ts';
@@ -89,9 +87,7 @@ describe('concurrent mutations of the same dozen pets and their categories, stoc
     ({ url, drop } = await copyOnPostgres());
     const database = new URL(url).pathname.slice(1);
     await runSql(url, `alter database ${database} set deadlock_timeout = '5ms'`);
-    gateway = await startGateway({ POOL_SIZE: '40' }, (config, log) =>
-      openPostgres(MIGRATIONS, url, config, log),
-    );
+    gateway = await startGateway({ POOL_SIZE: '40' }, openAt(url));
     const { db } = gateway;
     await insertRows(
       db,

@@ -4,11 +4,9 @@ import { Client } from 'pg';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { openPostgres } from '../../../src/gateway/database/postgres.ts';
 import { deleteOldKeys } from '../../../src/gateway/model/idempotency.ts';
-import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { openCopyOnPostgres } from '../../support/databases.ts';
-import { type Gateway, openThatOf, startGateway } from '../../support/gateway.ts';
+import { type Gateway, openThatOf, openAt, startGateway } from '../../support/gateway.ts';
 import { makePet, mutate, stockOf } from '../../support/make.ts';
 import { holdLock, runSql } from '../../support/postgres.ts';
 
@@ -16,11 +14,8 @@ let gateway: Gateway;
 let url = '';
 beforeAll(async () => {
   // Longer than any test, so that no statement times out.
-  gateway = await startGateway({ STATEMENT_TIMEOUT_MS: '600000' }, async (config, log) => {
-    const db = await openCopyOnPostgres(config, log);
-    url = db.url ?? '';
-    return db;
-  });
+  gateway = await startGateway({ STATEMENT_TIMEOUT_MS: '600000' }, openCopyOnPostgres);
+  url = gateway.databaseUrl;
 });
 afterAll(() => gateway.close());
 
@@ -273,9 +268,7 @@ describe('a gateway on a database whose transactions are serializable by default
       url,
       `alter database ${new URL(url).pathname.slice(1)} set default_transaction_isolation = 'serializable'`,
     );
-    const strict = await startGateway({}, (config, log) =>
-      openPostgres(MIGRATIONS, url, config, log),
-    );
+    const strict = await startGateway({}, openAt(url));
     const petId = await makePet(gateway, { stock: 20 });
     const responses = await Promise.all(
       Array.from({ length: 40 }, async () => {

@@ -1,7 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import {
   argumentsFor,
   CRUD,
@@ -12,11 +10,11 @@ import {
   nextRow,
 } from '../../support/crud.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { type Gateway, openAt, startGateway } from '../../support/gateway.ts';
 import { makeCategory, makeOrder, makePet } from '../../support/make.ts';
 import { runSql } from '../../support/postgres.ts';
+import { type Proxy, startTcpProxy, through } from '../../support/proxies.ts';
 import { send } from '../../support/replicated-gateway.ts';
-import { type StatementProxy, startStatementProxy } from '../../support/statement-proxy.ts';
 
 /** What is lost with the connection: only the response, or also the statement. */
 const LOSSES = ['the response', 'the statement'] as const;
@@ -31,30 +29,27 @@ function lostServer(severity: string): Buffer {
 }
 
 let database: Awaited<ReturnType<typeof copyOnPostgres>>;
-let proxy: StatementProxy;
+let proxy: Proxy;
 let direct: Gateway;
 let gateway: Gateway;
 let petId: string;
 
-const startOn = (url: string): Promise<Gateway> =>
-  startGateway({ POOL_SIZE: '1' }, (config, log) => openPostgres(MIGRATIONS, url, config, log));
+const startOn = (url: string): Promise<Gateway> => startGateway({ POOL_SIZE: '1' }, openAt(url));
 
 beforeAll(async () => {
   database = await copyOnPostgres();
-  proxy = await startStatementProxy(database.url);
+  proxy = await startTcpProxy([database.url]);
   direct = await startOn(database.url);
 });
 // Each test has new connections, because the text of a statement is sent only once on each connection.
 beforeEach(async () => {
-  const url = new URL(database.url);
-  url.port = String(proxy.port);
-  gateway = await startOn(url.href);
+  gateway = await startOn(through(proxy, database.url));
   petId = await makePet(direct, { stock: 10 });
 });
 afterEach(() => gateway.close());
 afterAll(async () => {
   await direct.close();
-  proxy.close();
+  await proxy.close();
   await database.drop();
 });
 
@@ -78,7 +73,7 @@ function lose(lost: Loss, text: string | RegExp, severity?: string): void {
 async function sendAndLose(operation: string, lost: Loss, text: string | RegExp) {
   lose(lost, text);
   const response = await send(gateway, operation);
-  expect(proxy.hasIntercepted()).toBe(true);
+  expect(proxy.isIntercepting).toBe(false);
   return response;
 }
 
@@ -202,7 +197,7 @@ describe.each(['FATAL', 'ERROR', 'FEHLER'])(
       await Promise.all(petIds.map(() => place('999999')));
       lose('the response', 'skip locked', severity);
       const codes = await Promise.all(petIds.map(place));
-      expect(proxy.hasIntercepted()).toBe(true);
+      expect(proxy.isIntercepting).toBe(false);
       expect(codes).toContain('OUTCOME_UNKNOWN');
       gateway.loggedErrors.length = 0;
       expect(await ordersOf(...petIds)).toEqual({ orders: 6, units: 6 });

@@ -481,14 +481,3 @@ describe('a list of pets in stock, when few pets are in stock,', () => {
     await expectFewRows(statements, 3 * FEW);
   });
 });
-
-it('a cursor is folded once, not for each row that is compared with it', async () => {
-  const args = `filter: { ids: [${SOME_IDS}] }, orderBy: { field: NAME }`;
-  const pages = await pagesOf('pets', args);
-  for (const page of pages) {
-    await expectFewRows(
-      await statementsOf(`{ pets(${args}, ${page}) { nodes { id } } }`),
-      FEW_ROWS,
-    );
-  }
-});

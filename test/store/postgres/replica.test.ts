@@ -5,6 +5,7 @@ import { TABLES } from '../../../src/store/generated/tables.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { openEvents, subscriptionTo } from '../../support/live.ts';
 import { makeCategory, makePet } from '../../support/make.ts';
+import { callTool, connectClient } from '../../support/mcp.ts';
 import { readMetrics, sumOf } from '../../support/metrics.ts';
 import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 import { countLockWaits, holdLock, runSql } from '../../support/postgres.ts';
@@ -55,6 +56,7 @@ beforeEach(async () => {
   balancer.targets = [database.url];
   gateway = await startOn({
     DATABASE_REPLICA_URL: `${through(balancer, database.url)}?${SEARCH_PATH}`,
+    MCP_OPERATIONS: 'src/store/tools',
   });
   petId = await makePet(gateway, { stock: 10 });
 });
@@ -95,9 +97,11 @@ describe('a replica', () => {
     expect(await replicaUp()).toBe(1);
   });
 
-  it('serves neither mutations nor what they select', async () => {
+  it('serves neither mutations nor what they select, nor the tools of /mcp', async () => {
     const { data } = await send(gateway, RENAME('Now'));
     expect(data.updatePet.inventory.pet.name).toBe('Now');
+    const tools = await connectClient(gateway);
+    expect((await callTool(tools, 'pet', { id: petId })).data.pet.name).toBe('Now');
   });
 
   it('serves neither the change log nor what a query selects with it', async () => {
@@ -128,6 +132,7 @@ describe('a mutation', () => {
   it('returns a Store-Position, with which later requests do not read from the replica', async () => {
     const { position } = await send(gateway, RENAME());
     expect(position).toMatch(/^[\da-f]{16}$/);
+    expect(await nameOf()).toBe(REPLICA);
     expect(await nameOf(position)).toBe('Cleo');
     expect(await nameByRest({ 'Store-Position': position ?? '' })).toBe('Cleo');
     const later = await send(gateway, RENAME());
@@ -186,6 +191,22 @@ describe('a replica that does not respond', () => {
     await loseReplica();
     expect(await Promise.all(reads)).toEqual(['Cleo', 'Cleo']);
     await open();
+  });
+
+  it('has a read repeated on the primary that it cancels, as it does if a vacuum removed its rows', async () => {
+    await runSql(
+      database.url,
+      `create function replica.cancel() returns boolean language plpgsql as
+         $$ begin raise 'conflict with recovery' using errcode = '40001'; end $$;
+       alter view replica.pets rename to kept;
+       create view replica.pets as select * from replica.kept where replica.cancel()`,
+    );
+    expect([await nameOf(), await nameByRest()]).toEqual(['Cleo', 'Cleo']);
+    await runSql(
+      database.url,
+      'drop function replica.cancel cascade; alter view replica.kept rename to pets',
+    );
+    expect(gateway.messages).toEqual([]);
   });
 
   it('does not keep a gateway from starting', async () => {

@@ -1,14 +1,12 @@
 import { expect, it } from 'vitest';
 
 import { deleteOldChanges } from '../../../src/gateway/changes/change-log.ts';
-import { openPostgres } from '../../../src/gateway/database/postgres.ts';
 import { deleteOldKeys } from '../../../src/gateway/model/idempotency.ts';
 import { petStore } from '../../../src/store/index.ts';
-import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { blocksOf, read } from '../../support/documents.ts';
 import { sendEveryOperation } from '../../support/every-operation.ts';
-import { startGateway } from '../../support/gateway.ts';
+import { openAt, startGateway } from '../../support/gateway.ts';
 import { runSql } from '../../support/postgres.ts';
 
 /** Creates a database, and a role for its gateways. */
@@ -20,10 +18,7 @@ async function createRole() {
   const { href } = Object.assign(new URL(url), { username: role, password: 'x' });
   return {
     url,
-    start: () =>
-      startGateway({ MIGRATE: 'false' }, (config, log) =>
-        openPostgres(MIGRATIONS, href, config, log),
-      ),
+    start: () => startGateway({ MIGRATE: 'false' }, openAt(href)),
     /** Grants the rights in docs/operations.md. */
     grant: () => runSql(url, grants?.text.replaceAll('TO gateway', `TO ${role}`) ?? ''),
     drop: async () => {

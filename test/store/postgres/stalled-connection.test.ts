@@ -2,28 +2,25 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { type Gateway, openAt, startGateway } from '../../support/gateway.ts';
 import { letASecondPass } from '../../support/logged.ts';
-import { type StatementProxy, startStatementProxy } from '../../support/statement-proxy.ts';
+import { type Proxy, startTcpProxy, through } from '../../support/proxies.ts';
 
 let gateway: Gateway;
-let proxy: StatementProxy;
+let proxy: Proxy;
 let database: Awaited<ReturnType<typeof copyOnPostgres>>;
 beforeAll(async () => {
   database = await copyOnPostgres();
-  proxy = await startStatementProxy(database.url);
-  const url = new URL(database.url);
-  url.port = String(proxy.port);
-  gateway = await startGateway({ POOL_SIZE: '1', STATEMENT_TIMEOUT_MS: '500' }, (config, log) =>
-    openPostgres(MIGRATIONS, url.href, config, log),
+  proxy = await startTcpProxy([database.url]);
+  gateway = await startGateway(
+    { POOL_SIZE: '1', STATEMENT_TIMEOUT_MS: '500' },
+    openAt(through(proxy, database.url)),
   );
 });
 afterAll(async () => {
   await gateway.close();
-  proxy.close();
+  await proxy.close();
   await database.drop();
 });
 

@@ -15,13 +15,8 @@ const MANY = '127.0.0.1';
 const ONE = '127.0.0.2';
 
 let gateway: Gateway;
-let url = '';
 beforeAll(async () => {
-  gateway = await startGateway({ POOL_SIZE: String(POOL_SIZE) }, async (config, log) => {
-    const db = await openCopyOnPostgres(config, log);
-    url = db.url ?? '';
-    return db;
-  });
+  gateway = await startGateway({ POOL_SIZE: String(POOL_SIZE) }, openCopyOnPostgres);
   await makePet(gateway);
 });
 afterAll(() => gateway.close());
@@ -50,14 +45,14 @@ it.each([
 ])(
   'callers take turns where their %s wait, however many each caller has',
   async (_what, running, toQuery) => {
-    const unlock = await holdLock(url, 'lock table pets');
+    const unlock = await holdLock(gateway.databaseUrl, 'lock table pets');
     const order: string[] = [];
     const send = async (address: string, n: number): Promise<void> => {
       expect(JSON.parse(await ask(address, toQuery(n)))).not.toHaveProperty('errors');
       order.push(address);
     };
     const all = Array.from({ length: running + 6 }, (_, n) => send(MANY, n));
-    await expect.poll(() => countLockWaits(url)).toBe(running);
+    await expect.poll(() => countLockWaits(gateway.databaseUrl)).toBe(running);
     all.push(send(ONE, 99));
     const countActive = async () => sumOf(await readMetrics(gateway), 'http_active_requests');
     await expect.poll(countActive).toBeGreaterThan(all.length);
