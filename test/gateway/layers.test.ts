@@ -69,3 +69,15 @@ it('the gateway and its test titles never mention a particular store', () => {
   );
   expect([...lines, ...titles].filter(({ text }) => word.test(text))).toEqual([]);
 });
+
+it('the table of ideas in docs/architecture.md has at most 60 rows of at most 20 words, in the order of the folders', () => {
+  const [, table = ''] = readFileSync('docs/architecture.md', 'utf8').split('## Words\n');
+  const [, , ...rows] = table.split('\n').filter((line) => line.startsWith('| '));
+  expect(rows.length).toBeLessThanOrEqual(60);
+  const cells = rows.map((row) => row.split('|').map((cell) => cell.trim()));
+  expect(cells.filter(([, , meaning = '']) => meaning.split(' ').length > 20)).toEqual([]);
+  // docs.test.ts checks that the file of each idea exists.
+  const layers = cells.map(([, , , link = '']) => layerOf(/\(\.\.\/(.+)\)$/.exec(link)?.[1] ?? ''));
+  expect(layers).not.toContain(-1);
+  expect(layers).toEqual(layers.toSorted((a, b) => a - b));
+});

@@ -23,7 +23,6 @@ import type { Call } from '../../src/gateway/operation/request.ts';
 import { executeByGraphqlJs } from '../../src/gateway/operation/steps/graphql-js.ts';
 import { limitResult } from '../../src/gateway/operation/steps/limits.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
-import { createMetrics } from '../../src/gateway/telemetry/metrics.ts';
 import type { RequestLog } from '../../src/gateway/telemetry/request-log.ts';
 import { petStore } from '../../src/store/index.ts';
 import { type FilledStore, fillStore, openFaulty } from '../support/faulty-store.ts';
@@ -96,7 +95,7 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
   const yoga = createYoga<{ requestLog: RequestLog }>({
     schema: executed,
     context: async () => ({
-      source: { db, observeBatch: createMetrics().observeBatch },
+      source: { db, observeBatch: () => {} },
       caller: await createAuthenticate(undefined)({ headers: {}, requestLog: { id: 'reference' } }),
       recipient: { destroyed: false },
       changes: { publishWrite: () => {} },

@@ -32,6 +32,14 @@ export function stringifyResult(result: ExecutionResult): string {
   return rest === '{}' ? `{"data":${data.text}}` : `{"data":${data.text},${rest.slice(1)}`;
 }
 
+/** Converts the result of an execution, synchronously if it is not a promise. */
+export function mapResult(
+  result: ExecutionResult | Promise<ExecutionResult>,
+  convert: (result: ExecutionResult) => ExecutionResult,
+): ExecutionResult | Promise<ExecutionResult> {
+  return result instanceof Promise ? result.then(convert) : convert(result);
+}
+
 /** Whether a value is larger than `maxBytes` as JSON in UTF-8. Stops measuring above that size. */
 export function isLargerThan(value: unknown, maxBytes: number): boolean {
   if (value instanceof JsonText) return Buffer.byteLength(value.text) > maxBytes;

@@ -1,7 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-import type { ExecutionResult } from 'graphql';
-
 import type { Caller } from '../auth/caller.ts';
 import type { Context } from '../context.ts';
 import type { Recipient } from '../database/recipient.ts';
@@ -58,11 +56,3 @@ export interface Call extends OperationRequest, Pick<Context, 'changes'> {
 
 /** The key of the event id in a result of a subscription, which JSON omits. */
 export const EVENT_ID = Symbol('event id');
-
-/** Converts the result of an execution, synchronously if it is not a promise. */
-export function mapResult(
-  result: ExecutionResult | Promise<ExecutionResult>,
-  convert: (result: ExecutionResult) => ExecutionResult,
-): ExecutionResult | Promise<ExecutionResult> {
-  return result instanceof Promise ? result.then(convert) : convert(result);
-}

@@ -2,23 +2,21 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 import escapeHtml from 'escape-html';
-import { z } from 'zod';
 
 import { ConfigError } from '../config/config.ts';
 import type { Asset } from './assets.ts';
 import { renderPage, type Site } from './page.ts';
 
-/** The guide's documents, as written by scripts/render-guide.js. */
-const Guide = z.array(
-  z.object({
-    name: z.string(),
-    title: z.string(),
-    purpose: z.string(),
-    sections: z.array(z.object({ id: z.string(), text: z.string() })),
-    html: z.string(),
-  }),
-);
-type Guide = z.infer<typeof Guide>;
+/** A document of the guide, as written by scripts/render-guide.js. */
+interface GuidePage {
+  readonly name: string;
+  readonly title: string;
+  readonly purpose: string;
+  readonly sections: readonly { readonly id: string; readonly text: string }[];
+  readonly html: string;
+}
+
+type Guide = readonly GuidePage[];
 
 /** Removes links to pages that this gateway does not serve. */
 function adapt(html: string, { config }: Site): string {
@@ -53,7 +51,7 @@ export function renderStart(site: Site, pages: Guide): Asset {
   });
 }
 
-function renderIndex(pages: Guide, current: Guide[number]): string {
+function renderIndex(pages: Guide, current: GuidePage): string {
   const sections = current.sections.map(
     ({ id, text }) => `<li><a href="#${id}">${escapeHtml(text)}</a></li>`,
   );
@@ -67,7 +65,7 @@ function renderIndex(pages: Guide, current: Guide[number]): string {
   return `<nav aria-label="Guide"><ul>${links.join('\n')}</ul></nav>`;
 }
 
-export const renderDocument = (site: Site, pages: Guide, document: Guide[number]): Asset =>
+export const renderDocument = (site: Site, pages: Guide, document: GuidePage): Asset =>
   renderPage(site, {
     path: '/guide',
     root: '../',
@@ -88,7 +86,7 @@ export function readGuide({ store }: Pick<Site, 'store'>): Guide {
   if (!existsSync(guide)) {
     throw new ConfigError(`${fileURLToPath(guide)} does not exist. Run \`npm run build\` first.`);
   }
-  return Guide.parse(JSON.parse(readFileSync(guide, 'utf8')));
+  return JSON.parse(readFileSync(guide, 'utf8'));
 }
 
 const toList = (lines: readonly string[]): string => lines.map((line) => `- ${line}\n`).join('');

@@ -12,12 +12,21 @@ import {
   renderCode,
   renderPage,
   type Site,
+  type SiteLink,
 } from './page.ts';
 
 /** Renders a placeholder for the gateway's origin, which the page's script replaces. */
 const origin = ({ port }: Config): string => `<span class="origin">http://localhost:${port}</span>`;
 
-function renderCurl({ store, config }: Site): string {
+/**
+ * Renders the query as a curl command. With DOCUMENTS=trusted, which rejects the query, explains how to send a trusted
+ * document.
+ */
+function renderCommand(site: Site): string {
+  const { store, config } = site;
+  if (config.documents === 'trusted') {
+    return `<p>This gateway only executes ${linkToGuide(site, 'trusted-documents', 'trusted documents')}: send a <code>documentId</code> instead of a query.</p>`;
+  }
   // Without spaces inside braces, which could leave the last ones alone on a line.
   const query = store.pages.example.query
     .replaceAll(/\s+/g, ' ')
@@ -25,22 +34,11 @@ function renderCurl({ store, config }: Site): string {
   // The shell reads `'\''` inside quotes as a quote.
   const body = JSON.stringify({ query }).replaceAll("'", String.raw`'\''`);
   const token = config.auth && !config.auth.readIsOpen;
-  return renderBlock(
-    'The same with curl',
-    `curl ${origin(config)}/graphql \\
+  const curl = `curl ${origin(config)}/graphql \\
   -H 'Content-Type: application/json' \\
-${token ? `  -H "Authorization: Bearer $TOKEN" \\\n` : ''}  -d '${escapeHtml(body)}'`,
-  );
+${token ? `  -H "Authorization: Bearer $TOKEN" \\\n` : ''}  -d '${escapeHtml(body)}'`;
+  return `<div class="curl">${renderBlock('The same with curl', curl)}</div>`;
 }
-
-/**
- * Renders the query as a curl command. With DOCUMENTS=trusted, which rejects the query, explains how to send a trusted
- * document.
- */
-const renderCommand = (site: Site): string =>
-  site.config.documents === 'trusted'
-    ? `<p>This gateway only executes ${linkToGuide(site, 'trusted-documents', 'trusted documents')}: send a <code>documentId</code> instead of a query.</p>`
-    : `<div class="curl">${renderCurl(site)}</div>`;
 
 const renderExample = (title: string, { query, result }: Example, { config }: Site): string =>
   `<div class="sides">
@@ -49,18 +47,11 @@ ${renderCode('Response from the sample store', result)}
 </div>
 <p class="actions">${linkToGraphiql(query, config)}</p>`;
 
-/** An entry in the list of what the gateway serves. Without `url`, it is no link. */
-interface Way {
-  readonly name: string;
-  readonly text: string;
-  readonly url?: string;
-}
-
-const renderWay = ({ name, text, url }: Way): string =>
+const renderWay = ({ name, text, url }: SiteLink): string =>
   `<li>${url ? `<a href="${url}">${name}</a>` : `<b>${name}</b>`} <span>${text}</span></li>`;
 
 /** Returns the pages, the schema, the tools for agents and the metrics, as far as this gateway serves them. */
-function waysOf(site: Site): Way[] {
+function waysOf(site: Site): SiteLink[] {
   const { introspection, graphiql, mcpOperations, auth } = site.config;
   const asText = graphiql
     ? ', in GraphiQL. Also available <a href="/schema.graphql">as text</a>, for code generators.'

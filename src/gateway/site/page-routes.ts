@@ -1,5 +1,5 @@
 import helmet from '@fastify/helmet';
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 
 import { GatewayError } from '../contract/gateway-error.ts';
 import { printSchema } from '../schema/print.ts';
@@ -12,7 +12,7 @@ import { GRAPHIQL_POLICY, graphiqlFiles, renderGraphiql } from './graphiql.ts';
 import { readGuide, renderDocument, renderStart, writeLlms } from './guide.ts';
 import { renderHome } from './home.ts';
 import { renderMigrationGuide } from './migration-guide.ts';
-import { renderHeader, renderHtml, renderIcon, renderPage, type Site } from './page.ts';
+import { renderHeader, renderHtml, renderPage, type Site } from './page.ts';
 
 // Allows only resources from this server and images in data URLs. Inline scripts are blocked.
 const POLICY = {
@@ -94,24 +94,24 @@ async function sendNotFound(site: Site, request: FastifyRequest, reply: FastifyR
 // All files share one label value, because each value adds dozens of time series.
 const FILE = { config: { route: '/assets' } };
 
-/** Creates the routes of the files that pages load, of the OpenAPI document, and of the schema as text. */
-const createFiles =
-  ({ store, config }: Site): FastifyPluginAsync =>
-  async (app) => {
-    const addText = (path: string, type: string, write: () => string): void => {
-      app.get(
-        path,
-        serveAsset(() => ({ type, content: write() })),
-      );
-    };
-    const files = [...listFiles(), ...(config.graphiql ? graphiqlFiles : [])];
-    for (const [path, read] of files) app.get(path, { ...serveAsset(read), ...FILE });
-    addText('/openapi.json', JSON_CONTENT_TYPE, () => JSON.stringify(toOpenApi(store, config)));
-    addText('/llms.txt', TEXT, () => writeLlms({ store, config }));
-    // For documents that don't name an icon, such as /schema.graphql, browsers request this path.
-    addText('/favicon.ico', 'image/svg+xml', () => renderIcon(store.pages.icon));
-    if (config.introspection) addText('/schema.graphql', TEXT, () => printSchema(store.schema));
+/** Adds the routes of the files that pages load, of the OpenAPI document, and of the schema as text. */
+function addFiles(app: FastifyInstance, { store, config }: Site): void {
+  const addText = (path: string, type: string, write: () => string): void => {
+    app.get(
+      path,
+      serveAsset(() => ({ type, content: write() })),
+    );
   };
+  const files = [...listFiles(), ...(config.graphiql ? graphiqlFiles : [])];
+  for (const [path, read] of files) app.get(path, { ...serveAsset(read), ...FILE });
+  addText('/openapi.json', JSON_CONTENT_TYPE, () => JSON.stringify(toOpenApi(store, config)));
+  addText('/llms.txt', TEXT, () => writeLlms({ store, config }));
+  // For documents that don't name an icon, such as /schema.graphql, browsers request this path.
+  addText('/favicon.ico', 'image/svg+xml', () =>
+    store.pages.icon.replace('<svg', '<svg xmlns="http://www.w3.org/2000/svg" fill="#0b8a78"'),
+  );
+  if (config.introspection) addText('/schema.graphql', TEXT, () => printSchema(store.schema));
+}
 
 const createPages =
   (site: Site): FastifyPluginAsync =>
@@ -155,6 +155,6 @@ export const createPageRoutes =
         'Cross-Origin-Resource-Policy': 'same-origin',
       });
     });
-    await app.register(createFiles(site));
+    addFiles(app, site);
     await app.register(createPages(site));
   };

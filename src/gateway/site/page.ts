@@ -10,8 +10,9 @@ export interface Site {
   readonly config: Config;
 }
 
-interface PageLink {
-  readonly url: string;
+/** What the gateway serves. Without `url`, it is no link. */
+export interface SiteLink {
+  readonly url?: string;
   readonly name: string;
   readonly text: string;
   readonly isServed?: (site: Site) => boolean;
@@ -19,7 +20,7 @@ interface PageLink {
 
 const hasGuide = ({ store }: Site): boolean => store.pages.guide !== undefined;
 
-const LINKS: readonly PageLink[] = [
+const LINKS: readonly SiteLink[] = [
   {
     url: '/guide',
     name: 'Guide',
@@ -45,7 +46,7 @@ const LINKS: readonly PageLink[] = [
 ];
 
 /** Returns the links to all pages that this gateway serves. */
-export const linksOf = (site: Site): PageLink[] =>
+export const linksOf = (site: Site): SiteLink[] =>
   LINKS.filter(({ isServed }) => isServed?.(site) ?? true);
 
 /** Renders a link to a document of the guide; only the text if the store has no guide. */
@@ -67,23 +68,16 @@ export const renderHeader = (site: Site, path: string, menu = ''): string => {
 ${menu}</header>`;
 };
 
-/** Renders the store's icon as a standalone file. */
-export const renderIcon = (icon: string): string =>
-  icon.replace('<svg', '<svg xmlns="http://www.w3.org/2000/svg" fill="#0b8a78"');
-
-interface Head {
+interface HtmlDocument {
   /** The gateway's root, relative to the page; by default for pages directly below the root. */
-  readonly root?: string | undefined;
+  readonly root?: string;
   /** The page's title, shown before the store's. */
-  readonly title?: string | undefined;
+  readonly title?: string;
   readonly styles?: readonly string[];
   readonly scripts?: readonly string[];
-}
-
-interface HtmlDocument extends Head {
-  readonly body: string;
   /** A classic script, loaded first. */
   readonly library?: string;
+  readonly body: string;
 }
 
 /** Renders an HTML document. Absolute paths in it become relative to the page. */
@@ -110,16 +104,16 @@ ${scripts.map((url) => `<script type="module" src="${url}"></script>`).join('\n'
 `.replaceAll(/(?<= (?:href|src)=")\//g, root),
 });
 
-interface HtmlPage extends Head {
+interface HtmlPage extends Omit<HtmlDocument, 'body'> {
   /** The path of the page, whose link is marked as current. */
   readonly path: string;
   /** The content of `main`, as HTML. */
   readonly main: string;
 }
 
-export const renderPage = (site: Site, { path, main, scripts = [], ...head }: HtmlPage): Asset =>
+export const renderPage = (site: Site, { path, main, scripts = [], ...rest }: HtmlPage): Asset =>
   renderHtml(site, {
-    ...head,
+    ...rest,
     scripts: ['/assets/page.js', ...scripts],
     body: `<a class="skip" href="#main">Skip to the content</a>
 ${renderHeader(site, path)}

@@ -76,13 +76,13 @@ function processMetrics(): Registry {
 }
 
 /** Creates the metrics of a gateway. `registries` are its own, that of the process and that of the database. */
-export function createMetrics(databaseRegistry?: Registry, facts?: GatewayFacts) {
+export function createMetrics(databaseRegistry: Registry, facts: GatewayFacts) {
   const registry = new Registry();
   const registers = [registry];
-  if (facts) reportFacts(registers, facts);
+  reportFacts(registers, facts);
   return {
     ...createRequestMetrics(registers),
     changes: createChangeMetrics(registers),
-    registries: [registry, processMetrics(), ...(databaseRegistry ? [databaseRegistry] : [])],
+    registries: [registry, processMetrics(), databaseRegistry],
   };
 }

@@ -3,8 +3,8 @@ import type { Plugin } from 'graphql-yoga';
 
 import { fieldsIn } from '../../schema/fields-in.ts';
 import type { StorePlugin } from '../../store.ts';
-import { JsonText } from '../json-text.ts';
-import { type Call, mapResult } from '../request.ts';
+import { JsonText, mapResult } from '../json-text.ts';
+import type { Call } from '../request.ts';
 
 const HOOKS: ReadonlySet<string> = new Set([
   'onPluginInit',

@@ -6,7 +6,8 @@ import type { Plugin } from 'graphql-yoga';
 import type { Context } from '../../context.ts';
 import { toGatewayError } from '../../database/database-errors.ts';
 import type { DataSource } from '../../model/loaders.ts';
-import { type Call, mapResult } from '../request.ts';
+import { mapResult } from '../json-text.ts';
+import type { Call } from '../request.ts';
 
 /** A header of responses. Reads that send it back are at least as recent as the response. */
 export const POSITION_HEADER = 'Store-Position';

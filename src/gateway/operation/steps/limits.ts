@@ -9,8 +9,8 @@ import { FairQueue } from '../../database/fair-queue.ts';
 import { addWait } from '../../telemetry/request-log.ts';
 import type { Estimate } from '../accept/field-cost.ts';
 import { toExecutionError } from '../client-errors.ts';
-import { isLargerThan, JsonText } from '../json-text.ts';
-import { type Call, mapResult } from '../request.ts';
+import { isLargerThan, JsonText, mapResult } from '../json-text.ts';
+import type { Call } from '../request.ts';
 
 const { MUTATION, QUERY, SUBSCRIPTION } = OperationTypeNode;
 
