@@ -27,7 +27,11 @@ export interface MutationContext extends CallContext {
 
 /** What differs by caller. Only the gateway reads it, for mutations and for the start of subscriptions. */
 export interface Origin {
-  readonly request?: Pick<MutationContext, 'caller'> & { readonly requestLog: RequestLog };
+  readonly request?: Pick<MutationContext, 'caller'> & {
+    readonly requestLog: RequestLog;
+    /** The key outside of the document, for the only mutation. */
+    readonly idempotencyKey: string | undefined;
+  };
   readonly stream?: Stream;
 }
 

@@ -132,6 +132,7 @@ function toContext(request: OperationRequest, { source, changes }: Context): Arr
     variables: undefined,
     coerced: undefined,
     estimate: undefined,
+    idempotencyKey: undefined,
   };
   return context;
 }

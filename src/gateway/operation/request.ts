@@ -52,6 +52,8 @@ export interface Call extends OperationRequest, Pick<Context, 'changes'> {
   /** These variables as graphql-js passes them on; undefined if one does not fit its type. */
   readonly coerced: Record<string, unknown> | undefined;
   readonly estimate: Estimate;
+  /** The key in the header or `extensions` of a mutation; set when it is executed. */
+  idempotencyKey: string | undefined;
 }
 
 /** The key of the event id in a result of a subscription, which JSON omits. */

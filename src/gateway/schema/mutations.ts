@@ -90,7 +90,7 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   }
 
   /**
-   * Checks the scope, gives the resolver the caller, and adds the code of its error to the request log, before the error
+   * Checks the scope, gives the resolver the caller and the key outside of the document, and adds the code of its error to the request log, before the error
    * becomes data.
    */
   override wrapResolve(
@@ -100,10 +100,11 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     if (field.kind !== 'Mutation') return resolve;
     const { scope, errors } = field.pothosOptions;
     return async (source, args, context, info) => {
-      const { caller, requestLog } = requestOf(context);
+      const { caller, requestLog, idempotencyKey } = requestOf(context);
+      const given = idempotencyKey === undefined ? args : { ...args, idempotencyKey };
       try {
         requireScope(caller, scope);
-        return await resolve(source, args, { ...context, caller }, info);
+        return await resolve(source, given, { ...context, caller }, info);
       } catch (error) {
         if (!(error instanceof GatewayError)) throw error;
         addError(requestLog, error);

@@ -17,7 +17,7 @@ import { bindSource } from '../../model/loaders.ts';
 import { findInputErrors } from '../accept/input.ts';
 import { MAX_VALIDATION_ERRORS } from '../accept/validation.ts';
 import type { Call } from '../request.ts';
-import { withIdempotencyKey } from './idempotency-key.ts';
+import { findIdempotencyKey } from './idempotency-key.ts';
 
 /** Returns a resolver that fails, as graphql-js would, if a value is null although the schema says that it can't be. */
 const orFail = (
@@ -83,11 +83,12 @@ export const executeByGraphqlJs = (config: Pick<Config, 'introspection'>): Plugi
       // Those of a subscription have been checked before it started.
       const errors = rootValue === undefined ? findInputErrors(call, config) : [];
       if (errors.length > 0) return { errors };
+      if (isMutation) call.idempotencyKey = findIdempotencyKey(call);
       const result = execute({
         // A caller must learn what a mutation has written, although a later read fails, and what the change log contains,
         // although a row that it refers to is gone.
         schema: operation.usesChanges ? copyOf(operation.schema) : operation.schema,
-        document: isMutation ? withIdempotencyKey(call) : operation.document,
+        document: operation.document,
         operationName: operation.node.name?.value,
         variableValues: variables,
         contextValue: new ExecutionContext(call, isMutation ? { request: call } : {}),
