@@ -14,7 +14,6 @@ import {
   NothingWritten,
   PoolExhausted,
 } from './database-errors.ts';
-import type { PoolUse } from './driver.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { Recipient } from './recipient.ts';
 import { onlyRow } from './session.ts';
@@ -117,6 +116,17 @@ interface PoolOptions {
 /** Returns the process id that the server announced for a connection, which pg's types leave out. */
 export const pidOf = (client: ClientBase): number =>
   'processID' in client && typeof client.processID === 'number' ? client.processID : 0;
+
+/** How the connections of a pool are used. */
+export interface PoolUse {
+  /** The maximum number of connections. */
+  readonly max: number;
+  /** Open connections, in use or idle. */
+  readonly total: number;
+  readonly idle: number;
+  /** Statements and transactions waiting for a connection. */
+  readonly waiting: number;
+}
 
 /** The connections to a server, which are opened on demand. */
 export class ConnectionPool {

@@ -3,29 +3,56 @@ import type { Registry } from 'prom-client';
 import { codeOf } from '../contract/gateway-error.ts';
 import type { Log } from '../telemetry/log.ts';
 import { repeatAfterConflict } from './conflicts.ts';
+import type { PoolUse } from './connection-pool.ts';
 import { isServerFault } from './database-errors.ts';
-import { createDatabaseMetrics } from './database-metrics.ts';
-import type { Driver, Readiness, Replica } from './driver.ts';
+import { createDatabaseMetrics, type Readiness } from './database-metrics.ts';
 import { FairQueue } from './fair-queue.ts';
+import type { Notifications } from './notifications.ts';
 import type { Recipient } from './recipient.ts';
-import { createSession, type ObserveStatement, type Session, type Statement } from './session.ts';
+import {
+  createSession,
+  type ObserveStatement,
+  type Session,
+  type Statement,
+  type TransactionRunner,
+} from './session.ts';
+import type { WatchedServer } from './watched-server.ts';
 
 const DISK_FULL = '53100';
 // After a write has failed because a disk was full, how long the database counts as read-only: longer than load balancers
 // and Prometheus commonly wait between two checks.
 const FULL_DISK_MS = 60_000;
 
+/** What the embedded database and PostgreSQL have in common. */
+interface Connected {
+  /** The kind of database and its location, without the password, for the log. */
+  readonly description: string;
+  /** Whether PostgreSQL caches the plan of a statement with `planning: 'once'`. */
+  readonly keepsPlans: boolean;
+  /** How many bytes of JSON a statement may produce for one request. */
+  readonly maxJsonBytes: number;
+  /** Returns how the connection pools are used, added up; the embedded database has none. */
+  readonly poolUse?: (() => PoolUse) | undefined;
+  /** Notifications between gateways, if the connection supports them. */
+  readonly notifications?: Notifications | undefined;
+  /** Rejects if the database does not respond; PostgreSQL has two seconds for each statement. */
+  readonly ping: () => Promise<Readiness>;
+}
+
+export interface Driver extends Connected {
+  readonly runner: TransactionRunner;
+  /** How many heavy statements may run at the same time, so that light statements find a free connection. */
+  readonly maxHeavy: number;
+  /** What DATABASE_REPLICA_URL leads to: a replica, or a load balancer in front of several. */
+  readonly replica?: WatchedServer | undefined;
+  readonly disconnect: () => Promise<void>;
+}
+
 /**
  * A migrated database: embedded, or on PostgreSQL. A copy with another `query`, `write` or `transaction` sends its
  * statements in another way: for a recipient, to a replica, or not at all.
  */
-export interface Database
-  extends
-    Session,
-    Pick<
-      Driver,
-      'description' | 'keepsPlans' | 'maxJsonBytes' | 'notifications' | 'ping' | 'poolUse'
-    > {
+export interface Database extends Session, Connected {
   /** Runs `work` in one transaction, and retries it after a conflict. `work` must use only the session that it receives. */
   readonly transaction: <Result>(
     work: (session: Session) => Promise<Result>,
@@ -44,7 +71,11 @@ export interface Database
  * another one.
  */
 const queryReplicaFirst =
-  (replica: Replica, onReplica: Session['query'], onPrimary: Session['query']): Session['query'] =>
+  (
+    replica: WatchedServer,
+    onReplica: Session['query'],
+    onPrimary: Session['query'],
+  ): Session['query'] =>
   async (...read) => {
     if (!replica.isLost()) {
       try {
@@ -92,7 +123,7 @@ export function createDatabase(driver: Driver, log: Log): Database {
   const { query, write } = createSession(runner, { observe, heavy, repeat: repeatAfterConflict });
   const onReplica =
     replica &&
-    createSession(replica, { observe, heavy: new FairQueue({ concurrency: maxHeavy }) }).query;
+    createSession(replica.pool, { observe, heavy: new FairQueue({ concurrency: maxHeavy }) }).query;
   return {
     ...driver,
     ping,
