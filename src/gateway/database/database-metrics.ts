@@ -94,6 +94,6 @@ export function createDatabaseMetrics(
   }
   return {
     registry,
-    startStatement: measureStatements(registers),
+    observe: measureStatements(registers),
   };
 }

@@ -1,7 +1,6 @@
 import type { Registry } from 'prom-client';
 
 import { codeOf } from '../contract/gateway-error.ts';
-import type { Log } from '../telemetry/log.ts';
 import { repeatAfterConflict } from './conflicts.ts';
 import type { PoolUse } from './connection-pool.ts';
 import { isServerFault } from './database-errors.ts';
@@ -9,13 +8,7 @@ import { createDatabaseMetrics, type Readiness } from './database-metrics.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { Notifications } from './notifications.ts';
 import type { Recipient } from './recipient.ts';
-import {
-  createSession,
-  type ObserveStatement,
-  type Session,
-  type Statement,
-  type TransactionRunner,
-} from './session.ts';
+import { createSession, type Session, type Statement, type TransactionRunner } from './session.ts';
 import type { WatchedServer } from './watched-server.ts';
 
 const DISK_FULL = '53100';
@@ -60,7 +53,6 @@ export interface Database extends Session, Connected {
   ) => Promise<Result>;
   /** Like `query`, but it may find older rows, such as those of a replica. Undefined if it would find the same rows. */
   readonly queryOlder: Session['query'] | undefined;
-  /** The metrics of the database. */
   readonly registry: Registry;
   readonly close: () => Promise<void>;
 }
@@ -92,20 +84,7 @@ const queryReplicaFirst =
     }
   };
 
-/** Also logs each statement when it ends. */
-const logStatements =
-  (log: Log, startStatement: ObserveStatement): ObserveStatement =>
-  (load, sql) => {
-    const start = performance.now();
-    const end = startStatement(load, sql);
-    return (result) => {
-      end(result);
-      log.debug({ sql, ms: performance.now() - start }, 'SQL');
-    };
-  };
-
-/** Creates a Database from a driver. At log level debug, it logs the statements of its sessions. */
-export function createDatabase(driver: Driver, log: Log): Database {
+export function createDatabase(driver: Driver): Database {
   const { runner, maxHeavy, notifications, replica } = driver;
   let readOnlyUntil = 0;
   /** Rejects with the error of a write, and remembers whether a disk was full. */
@@ -117,8 +96,7 @@ export function createDatabase(driver: Driver, log: Log): Database {
     const { writes } = await driver.ping();
     return { writes: writes && performance.now() > readOnlyUntil };
   };
-  const { registry, startStatement } = createDatabaseMetrics(ping, driver.poolUse, replica);
-  const observe = log.isLevelEnabled('debug') ? logStatements(log, startStatement) : startStatement;
+  const { registry, observe } = createDatabaseMetrics(ping, driver.poolUse, replica);
   const heavy = new FairQueue({ concurrency: maxHeavy });
   const { query, write } = createSession(runner, { observe, heavy, repeat: repeatAfterConflict });
   const onReplica =

@@ -179,9 +179,8 @@ export class PostgresServer implements TransactionRunner {
     return this.#pool.use;
   }
 
-  /** Closes all connections. Connections that are still being opened are closed once they are open. */
+  /** Closes all connections. */
   abort(): void {
-    this.#pool.abort();
     this.#close(() => true);
   }
 

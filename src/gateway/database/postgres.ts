@@ -187,5 +187,5 @@ export async function openPostgres(
       await Promise.all([primary.close(), replica?.close()]);
     },
   };
-  return createDatabase(driver, log);
+  return createDatabase(driver);
 }

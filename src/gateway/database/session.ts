@@ -73,7 +73,7 @@ export interface Session {
 }
 
 /** Called when a statement starts; returns the function to call when it ends. */
-export type ObserveStatement = (load: Load, text: string) => (result: 'success' | 'error') => void;
+type ObserveStatement = (load: Load) => (result: 'success' | 'error') => void;
 
 interface SessionOptions {
   readonly observe: ObserveStatement;
@@ -107,7 +107,7 @@ export function createSession(
     options: RunOptions,
   ): Promise<Row[]> => {
     if (options.recipient?.destroyed) throw new RecipientGone();
-    const end = observe(load, text);
+    const end = observe(load);
     try {
       const sent = runner.run<Row>(text, values, options);
       const rows = await (repeat

@@ -100,5 +100,5 @@ export async function openPglite(migrations: URL, pglite: PGlite, log: Log): Pro
     ping: async () => onlyRow((await pglite.query<Readiness>(READINESS_SQL)).rows),
     disconnect: () => pglite.close(),
   };
-  return createDatabase(driver, log);
+  return createDatabase(driver);
 }
