@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
 import { AbandonedStatements } from '../../src/gateway/database/abandoned-statements.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
@@ -8,11 +8,11 @@ it('an abandoned statement that ends soon frees its place soon, and is not logge
   const log = { warn: (line: string) => void warnings.push(line) } as unknown as Log;
   const running = new Map([[1, 'SyncRep']]);
   let longest = 0;
-  const abandoned = new AbandonedStatements(
-    (pids) => Promise.resolve(new Map([...running].filter(([pid]) => pids.includes(pid)))),
-    'db',
-    log,
-  );
+  const server = {
+    name: 'db',
+    run: async <Row>() => Array.from(running, ([pid, wait]) => ({ pid, wait })) as Row[],
+  };
+  const abandoned = new AbandonedStatements(server, log);
   abandoned.add({ pid: 1, writes: true, free: () => {} });
   const add = (pid: number): Promise<void> => {
     running.set(pid, `event ${pid}`);
@@ -30,6 +30,22 @@ it('an abandoned statement that ends soon frees its place soon, and is not logge
   for (let pid = 2; warnings.length === 0; pid += 1) await add(pid);
   expect(longest).toBeLessThan(500);
   expect(warnings).toEqual([expect.stringMatching(/keep 1 connections .* wait for SyncRep /)]);
-  abandoned.freeAll();
+  running.clear();
   await expect.poll(() => warnings).toHaveLength(2);
+});
+
+it('a server is asked at most once a second, in the long run, about a statement that does not end', async () => {
+  vi.useFakeTimers();
+  let asked = 0;
+  const run = async <Row>() => {
+    asked += 1;
+    return [{ pid: 1, wait: 'SyncRep' }] as Row[];
+  };
+  const log = { warn: () => {} } as unknown as Log;
+  const abandoned = new AbandonedStatements({ name: 'db', run }, log);
+  abandoned.add({ pid: 1, writes: true, free: () => {} });
+  await vi.advanceTimersByTimeAsync(100_000);
+  expect(asked).toBeGreaterThan(95);
+  expect(asked).toBeLessThan(110);
+  vi.useRealTimers();
 });

@@ -126,7 +126,6 @@ export const isSame = (change: Position, other: Position): boolean =>
 export const compare = (operator: '>' | '>=' | '<=' | '=', { transaction, id }: Position): Sql =>
   sql`(transaction, id) ${raw(operator)} (${transaction}::bigint, ${id}::bigint)`;
 
-/** The columns of a position. */
 export const POSITION = raw('transaction, id, changed_at as "changedAt"');
 
 /** A change, with the time from the change until it was read, by the database's clock. */

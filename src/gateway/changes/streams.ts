@@ -50,7 +50,6 @@ export class Stream implements Recipient {
   error: Error | undefined;
   /** Called when it is closed. */
   onClose = (): void => {};
-  /** Whether it is closed. */
   destroyed = false;
   #wake = (): void => {};
 

@@ -46,9 +46,6 @@ const toLimits = (variables: Environment) =>
     maxStreamsPerCaller: variables.MAX_STREAMS_PER_CALLER,
   });
 
-const findTrue = (conditions: Record<string, boolean>): string[] =>
-  Object.entries(conditions).flatMap(([text, isTrue]) => (isTrue ? text : []));
-
 function toConfig(variables: Environment) {
   const auth = toAuth(variables);
   const production = variables.NODE_ENV === 'production';
@@ -115,7 +112,9 @@ const rulesOf = (set: Environment): Record<string, boolean> => ({
 });
 
 const Configuration = Variables.transform((variables, context) => {
-  for (const contradiction of findTrue(rulesOf(variables))) context.addIssue(contradiction);
+  for (const [rule, isBroken] of Object.entries(rulesOf(variables))) {
+    if (isBroken) context.addIssue(rule);
+  }
   return toConfig(variables);
 }).readonly();
 

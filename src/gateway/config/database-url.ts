@@ -9,35 +9,21 @@ const ADDRESS_RULE =
 const URL_RULE =
   'must look like postgresql://user@host:5432/name, with each @, /, ? and # in the password percent-encoded (@ as %40)';
 
-/** The parameters that the gateway or pg reads, and their values, unless any value is allowed. pg ignores all others. */
-const PARAMETERS: ReadonlyMap<string, readonly string[] | undefined> = new Map(
-  Object.entries({
-    application_name: undefined,
-    channel_binding: ['disable', 'prefer', 'require'],
-    fallback_application_name: undefined,
-    host: undefined,
-    options: undefined,
-    password: undefined,
-    port: undefined,
-    schema: undefined,
-    ssl: ['true', '1', '0', 'no-verify'],
-    sslcert: undefined,
-    sslkey: undefined,
-    sslmode: ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'],
-    sslnegotiation: ['postgres', 'direct'],
-    sslrootcert: undefined,
-    target_session_attrs: [
-      'any',
-      'read-write',
-      'read-only',
-      'primary',
-      'standby',
-      'prefer-standby',
-    ],
-    uselibpqcompat: ['true', 'false'],
-    user: undefined,
-  }),
-);
+/** The parameters of which pg would ignore a wrong value, with their values. */
+const VALUES: ReadonlyMap<string, readonly string[]> = new Map([
+  ['channel_binding', ['disable', 'prefer', 'require']],
+  ['ssl', ['true', '1', '0', 'no-verify']],
+  ['sslmode', ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']],
+  ['sslnegotiation', ['postgres', 'direct']],
+  ['uselibpqcompat', ['true', 'false']],
+]);
+
+/** The parameters that the gateway or pg reads. pg ignores all others. */
+const PARAMETERS = [
+  ...'application_name fallback_application_name host options password port schema'.split(' '),
+  ...'sslcert sslkey sslrootcert target_session_attrs user'.split(' '),
+  ...VALUES.keys(),
+];
 
 /** The settings to use instead of other parameters of libpq and Prisma. */
 const INSTEAD: ReadonlyMap<string, string> = new Map([
@@ -108,16 +94,16 @@ function findParameterFault(query: string): string | undefined {
     return 'needs sslmode=verify-full for channel_binding=require';
   }
   for (const [name, value] of parameters) {
-    const values = PARAMETERS.get(name);
+    const values = VALUES.get(name);
     if (values && !values.includes(value)) {
       return `needs one of these values for the parameter ${name}: ${values.join(', ')}`;
     }
-    if (PARAMETERS.has(name)) continue;
+    if (PARAMETERS.includes(name)) continue;
     const instead = INSTEAD.get(name);
     if (instead) return `must not have the parameter ${name}: set ${instead} instead`;
     // An unescaped & in a password would begin a parameter.
     const shown = /@|password=/.test(query) ? 'an unknown parameter' : `the parameter ${name}`;
-    return `must not have ${shown}; known parameters: ${[...PARAMETERS.keys()].join(', ')}`;
+    return `must not have ${shown}; known parameters: ${PARAMETERS.join(', ')}`;
   }
   return undefined;
 }

@@ -1,17 +1,16 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import type { Log } from '../telemetry/log.ts';
+import { isRefused } from './database-errors.ts';
+import { READ, type Runner } from './session.ts';
 
-// How often to ask. Most server processes end within milliseconds: PostgreSQL checks every 20 ms whether a client is gone.
-const INTERVAL_MS = 50;
+// When to ask first, and the longest time between two questions. Most server processes end within milliseconds: PostgreSQL
+// checks every 20 ms whether a client is gone.
+const FIRST_MS = 25;
+const INTERVAL_MS = 1000;
 // When to log that statements do not end.
 const LONG_MS = 2000;
 
-/**
- * Returns those of some server processes that still run a statement, with what they wait for (wait_event in
- * pg_stat_activity). Rejects if the server does not respond.
- */
-export type FindRunning = (pids: readonly number[]) => Promise<ReadonlyMap<number, string>>;
+const RUNNING_SQL = `SELECT pid, coalesce(wait_event, 'nothing') AS wait FROM pg_stat_activity
+  WHERE pid = ANY($1) AND state NOT LIKE 'idle%'`;
 
 interface AbandonedStatement {
   /** The server process that ran it. */
@@ -31,14 +30,14 @@ interface AbandonedStatement {
 export class AbandonedStatements {
   /** The statements, and when each was abandoned. */
   readonly #statements = new Map<AbandonedStatement, number>();
-  readonly #findRunning: FindRunning;
-  readonly #name: string;
+  readonly #server: Runner & { readonly name: string };
   readonly #log: Log;
-  #isWatching = false;
+  #timer: NodeJS.Timeout | undefined;
+  /** Since when statements do not end, if that is logged. */
+  #stuckSince: number | undefined;
 
-  constructor(findRunning: FindRunning, name: string, log: Log) {
-    this.#findRunning = findRunning;
-    this.#name = name;
+  constructor(server: Runner & { readonly name: string }, log: Log) {
+    this.#server = server;
     this.#log = log;
   }
 
@@ -52,17 +51,16 @@ export class AbandonedStatements {
 
   add(statement: AbandonedStatement): void {
     this.#statements.set(statement, performance.now());
-    if (!this.#isWatching) void this.#watch();
+    // However long the others take, this one probably ends soon.
+    this.#checkAfter(FIRST_MS);
   }
 
-  /** Frees the places of those that have ended, or of all if the server does not respond. Returns what the others wait for, by process. */
-  async check(): Promise<ReadonlyMap<number, string>> {
+  /** Frees the places of those that have ended, or of all if the server does not respond. */
+  async check(): Promise<void> {
     const asked = [...this.#statements.keys()];
-    if (asked.length === 0) return new Map();
-    const waits = await this.#findRunning(asked.map(({ pid }) => pid)).catch(() => undefined);
-    if (waits) this.#free(asked.filter(({ pid }) => !waits.has(pid)));
-    else this.freeAll();
-    return waits ?? new Map();
+    const waits = await this.#findWaits(asked.map(({ pid }) => pid));
+    this.#free(asked.filter(({ pid }) => !waits.has(pid)));
+    this.#logStuck(waits);
   }
 
   freeAll(): void {
@@ -74,32 +72,53 @@ export class AbandonedStatements {
     for (const one of statements) if (this.#statements.delete(one)) one.free();
   }
 
-  async #watch(): Promise<void> {
-    this.#isWatching = true;
-    let since: number | undefined;
-    for (;;) {
-      const waits = await this.check();
-      const now = performance.now();
-      const [oldest = now] = this.#statements.values();
-      // Those that do not end were probably abandoned at about the same time; younger ones may end soon.
-      const stuck = [...this.#statements].filter(([, time]) => now - time >= LONG_MS / 2);
-      if (since === undefined && now - oldest >= LONG_MS) {
-        since = oldest;
-        const reasons = new Set(stuck.map(([{ pid }]) => waits.get(pid)));
-        this.#log.warn(
-          `Abandoned statements do not end on the server ${this.#name}, and keep ${stuck.length} connections of the ` +
-            `pool. They wait for ${[...reasons].join(', ')} (wait_event in pg_stat_activity).`,
-        );
-      } else if (since !== undefined && stuck.length === 0) {
-        const ms = Math.round(now - since);
-        since = undefined;
-        this.#log.warn(
-          `The abandoned statements on the server ${this.#name} no longer keep connections, after ${ms} ms.`,
-        );
-      }
-      if (this.count === 0) break;
-      await sleep(INTERVAL_MS, undefined, { ref: false });
+  /** Checks, then after twice the time, and so on. */
+  #checkAfter(ms: number): void {
+    clearTimeout(this.#timer);
+    const check = async (): Promise<void> => {
+      await this.check();
+      // Unless another statement was abandoned meanwhile.
+      if (this.#timer === timer && this.count > 0) this.#checkAfter(Math.min(2 * ms, INTERVAL_MS));
+    };
+    const timer = setTimeout(() => void check(), ms).unref();
+    this.#timer = timer;
+  }
+
+  /** Returns what the processes that still run a statement wait for; of none if the server does not respond. */
+  async #findWaits(pids: readonly number[]): Promise<ReadonlyMap<number, string>> {
+    if (pids.length === 0) return new Map();
+    try {
+      const found = await this.#server.run<{ pid: number; wait: string }>(
+        RUNNING_SQL,
+        [pids],
+        READ,
+      );
+      return new Map(found.map(({ pid, wait }) => [pid, wait]));
+    } catch (error) {
+      // A server that allows no more connections responds, so its processes have not gone.
+      return new Map(isRefused(error) ? pids.map((pid) => [pid, 'nothing']) : []);
     }
-    this.#isWatching = false;
+  }
+
+  /** Logs when statements have not ended for long, and when the last of those has ended. */
+  #logStuck(waits: ReadonlyMap<number, string>): void {
+    const now = performance.now();
+    const [oldest = now] = this.#statements.values();
+    // Those that do not end were probably abandoned at about the same time; younger ones may end soon.
+    const stuck = [...this.#statements].filter(([, time]) => now - time >= LONG_MS / 2);
+    const since = this.#stuckSince;
+    if (since === undefined && now - oldest >= LONG_MS) {
+      this.#stuckSince = oldest;
+      const reasons = new Set(stuck.map(([{ pid }]) => waits.get(pid)));
+      this.#log.warn(
+        `Abandoned statements do not end on the server ${this.#server.name}, and keep ${stuck.length} connections of the ` +
+          `pool. They wait for ${[...reasons].join(', ')} (wait_event in pg_stat_activity).`,
+      );
+    } else if (since !== undefined && stuck.length === 0) {
+      this.#stuckSince = undefined;
+      this.#log.warn(
+        `The abandoned statements on the server ${this.#server.name} no longer keep connections, after ${Math.round(now - since)} ms.`,
+      );
+    }
   }
 }

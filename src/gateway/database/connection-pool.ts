@@ -7,14 +7,7 @@ import type { Config } from '../config/config.ts';
 import { NAME } from '../config/version.ts';
 import { addWait } from '../telemetry/request-log.ts';
 import type { AbandonedStatements } from './abandoned-statements.ts';
-import {
-  isPoolTimeout,
-  isRefused,
-  keepsConnection,
-  NothingWritten,
-  PoolExhausted,
-} from './database-errors.ts';
-import type { PoolUse } from './driver.ts';
+import { isRefused, keepsConnection, NothingWritten, PoolExhausted } from './database-errors.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { Recipient } from './recipient.ts';
 import { onlyRow } from './session.ts';
@@ -24,6 +17,8 @@ export const toClientConfig = (url: string, { connectTimeoutMs }: Config): Clien
   application_name: NAME,
   connectionTimeoutMillis: connectTimeoutMs,
   keepAlive: true,
+  // The connection that listens is idle, and some networks forget such connections after minutes.
+  keepAliveInitialDelayMillis: 10_000,
 });
 
 // A prepared statement takes 50 to 100 KiB in its connection's server process, and a long statement up to 150 times its
@@ -93,6 +88,9 @@ export class PooledConnection {
 // Writes wait for each other's locks. Without a part of the pool for reads, reads would wait for the locks, too.
 const PART_FOR_READS = 0.2;
 
+// The error of pg-pool 3.14 if no connection becomes free in time.
+const POOL_TIMEOUT = 'timeout exceeded when trying to connect';
+
 // After a server has refused a connection, how long the pool opens no more.
 const FULL_MS = 1000;
 
@@ -118,6 +116,17 @@ interface PoolOptions {
 export const pidOf = (client: ClientBase): number =>
   'processID' in client && typeof client.processID === 'number' ? client.processID : 0;
 
+/** How the connections of a pool are used. */
+export interface PoolUse {
+  /** The maximum number of connections. */
+  readonly max: number;
+  /** Open connections, in use or idle. */
+  readonly total: number;
+  readonly idle: number;
+  /** Statements and transactions waiting for a connection. */
+  readonly waiting: number;
+}
+
 /** The connections to a server, which are opened on demand. */
 export class ConnectionPool {
   readonly #config: Config;
@@ -128,7 +137,6 @@ export class ConnectionPool {
   /** Open connections, idle or in use. */
   #open = 0;
   #fullUntil = 0;
-  #aborts = 0;
 
   constructor(config: Config, options: PoolOptions) {
     this.#config = config;
@@ -195,11 +203,6 @@ export class ConnectionPool {
     };
   }
 
-  /** Makes connections that are still being opened be closed once they are open. */
-  abort(): void {
-    this.#aborts += 1;
-  }
-
   async close(): Promise<void> {
     const ended = this.#pool.end();
     this.#options.abandoned?.freeAll();
@@ -220,16 +223,12 @@ export class ConnectionPool {
     });
   }
 
-  async #take(): Promise<PoolClient> {
-    const before = this.#aborts;
-    const client = await this.#connect().catch((error: Error) => {
-      if (isPoolTimeout(error)) throw new PoolExhausted(this.#config, error);
+  #take(): Promise<PoolClient> {
+    return this.#connect().catch((error: Error) => {
+      if (error.message === POOL_TIMEOUT) throw new PoolExhausted(this.#config, error);
       if (!isRefused(error)) this.#options.onLoss(error);
       throw new NothingWritten(error);
     });
-    if (before === this.#aborts) return client;
-    client.release(true);
-    throw new NothingWritten(ABORTED);
   }
 
   /**

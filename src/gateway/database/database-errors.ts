@@ -7,7 +7,6 @@ import { codeOf, GatewayError, toError } from '../contract/gateway-error.ts';
 // succeed once the database or its machine has recovered.
 const UNAVAILABLE_SQLSTATE = new RegExp(
   `^(${[
-    '08...', // connection exceptions
     '25006', // read-only: a standby, a demoted primary, or an operator's setting
     '25P0[34]', // a transaction was idle for too long, or took too long
     '28...', // the role cannot log in, for example while its password is being changed
@@ -22,12 +21,9 @@ const UNAVAILABLE_SQLSTATE = new RegExp(
 );
 const UNAVAILABLE_SYSTEM =
   /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
-// The messages of errors in pg 8.23 that have neither a code nor a class: a lost connection, a timeout while connecting,
-// and a timeout while waiting for the pool.
+// The messages of pg 8.23 for a lost connection, whose errors have neither a code nor a class.
 const LOST_MESSAGE =
   /^(Query read timeout|Connection terminated|Client has encountered a connection error)/;
-const TIMEOUT_MESSAGE = /^timeout e/;
-const POOL_TIMEOUT_MESSAGE = /^timeout exceeded when trying to connect/;
 
 // Invalid values, conflicts and limits: these errors leave the connection usable. After any other error, the connection
 // may be unusable, for example because a migration invalidated a cached plan, or because the server has become
@@ -118,9 +114,6 @@ export const isPlanLost = (error: unknown): boolean =>
 export const isConflict = (error: unknown): boolean =>
   /^40(001|P01)$/.test(codeOf(error)) || isPlanLost(error);
 
-/** Whether no connection of a pool became free in time. */
-export const isPoolTimeout = ({ message }: Error): boolean => POOL_TIMEOUT_MESSAGE.test(message);
-
 // PgBouncer's message at max_client_conn; its SQLSTATE is that of a protocol violation.
 const REFUSED_MESSAGE = /^no more connections allowed/;
 
@@ -176,15 +169,7 @@ export const isServerFault = (error: unknown): boolean =>
 /** Whether an error, or any error in its chain of causes, means that the database is temporarily unavailable. */
 export function isUnavailable(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    const code = codeOf(cause);
-    if (
-      UNAVAILABLE_SQLSTATE.test(code) ||
-      UNAVAILABLE_SYSTEM.test(code) ||
-      LOST_MESSAGE.test(cause.message) ||
-      TIMEOUT_MESSAGE.test(cause.message)
-    ) {
-      return true;
-    }
+    if (isConnectionLost(cause) || UNAVAILABLE_SQLSTATE.test(codeOf(cause))) return true;
   }
   return false;
 }

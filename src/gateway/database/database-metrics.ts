@@ -1,8 +1,17 @@
 import { Gauge, Histogram, Registry } from 'prom-client';
 
 import { countLater } from '../telemetry/request-metrics.ts';
-import type { PoolUse, Readiness, Replica } from './driver.ts';
+import type { PoolUse } from './connection-pool.ts';
 import type { Load } from './session.ts';
+import type { WatchedServer } from './watched-server.ts';
+
+/** The state of a database that responds. */
+export interface Readiness {
+  /**
+   * Whether it accepts writes: a replica, a read-only database, one with a full disk and one whose commits wait do not.
+   */
+  readonly writes: boolean;
+}
 
 // Most statements take less than a millisecond; STATEMENT_TIMEOUT_MS is ten seconds by default.
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -44,8 +53,8 @@ function measureStatements(registers: Registry[]) {
  */
 export function createDatabaseMetrics(
   ping: () => Promise<Readiness>,
-  poolUse?: () => PoolUse,
-  replica?: Pick<Replica, 'isLost'>,
+  poolUse: (() => PoolUse) | undefined,
+  replica: WatchedServer | undefined,
 ) {
   const registry = new Registry();
   const registers = [registry];
@@ -85,6 +94,6 @@ export function createDatabaseMetrics(
   }
   return {
     registry,
-    startStatement: measureStatements(registers),
+    observe: measureStatements(registers),
   };
 }

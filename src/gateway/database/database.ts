@@ -1,31 +1,51 @@
 import type { Registry } from 'prom-client';
 
 import { codeOf } from '../contract/gateway-error.ts';
-import type { Log } from '../telemetry/log.ts';
 import { repeatAfterConflict } from './conflicts.ts';
+import type { PoolUse } from './connection-pool.ts';
 import { isServerFault } from './database-errors.ts';
-import { createDatabaseMetrics } from './database-metrics.ts';
-import type { Driver, Readiness, Replica } from './driver.ts';
+import { createDatabaseMetrics, type Readiness } from './database-metrics.ts';
 import { FairQueue } from './fair-queue.ts';
+import type { Notifications } from './notifications.ts';
 import type { Recipient } from './recipient.ts';
-import { createSession, type ObserveStatement, type Session, type Statement } from './session.ts';
+import { createSession, type Session, type Statement, type TransactionRunner } from './session.ts';
+import type { WatchedServer } from './watched-server.ts';
 
 const DISK_FULL = '53100';
 // After a write has failed because a disk was full, how long the database counts as read-only: longer than load balancers
 // and Prometheus commonly wait between two checks.
 const FULL_DISK_MS = 60_000;
 
+/** What the embedded database and PostgreSQL have in common. */
+interface Connected {
+  /** The kind of database and its location, without the password, for the log. */
+  readonly description: string;
+  /** Whether PostgreSQL caches the plan of a statement with `planning: 'once'`. */
+  readonly keepsPlans: boolean;
+  /** How many bytes of JSON a statement may produce for one request. */
+  readonly maxJsonBytes: number;
+  /** Returns how the connection pools are used, added up; the embedded database has none. */
+  readonly poolUse?: (() => PoolUse) | undefined;
+  /** Notifications between gateways, if the connection supports them. */
+  readonly notifications?: Notifications | undefined;
+  /** Rejects if the database does not respond; PostgreSQL has two seconds for each statement. */
+  readonly ping: () => Promise<Readiness>;
+}
+
+export interface Driver extends Connected {
+  readonly runner: TransactionRunner;
+  /** How many heavy statements may run at the same time, so that light statements find a free connection. */
+  readonly maxHeavy: number;
+  /** What DATABASE_REPLICA_URL leads to: a replica, or a load balancer in front of several. */
+  readonly replica?: WatchedServer | undefined;
+  readonly disconnect: () => Promise<void>;
+}
+
 /**
  * A migrated database: embedded, or on PostgreSQL. A copy with another `query`, `write` or `transaction` sends its
  * statements in another way: for a recipient, to a replica, or not at all.
  */
-export interface Database
-  extends
-    Session,
-    Pick<
-      Driver,
-      'description' | 'keepsPlans' | 'maxJsonBytes' | 'notifications' | 'ping' | 'poolUse'
-    > {
+export interface Database extends Session, Connected {
   /** Runs `work` in one transaction, and retries it after a conflict. `work` must use only the session that it receives. */
   readonly transaction: <Result>(
     work: (session: Session) => Promise<Result>,
@@ -33,7 +53,6 @@ export interface Database
   ) => Promise<Result>;
   /** Like `query`, but it may find older rows, such as those of a replica. Undefined if it would find the same rows. */
   readonly queryOlder: Session['query'] | undefined;
-  /** The metrics of the database. */
   readonly registry: Registry;
   readonly close: () => Promise<void>;
 }
@@ -44,7 +63,11 @@ export interface Database
  * another one.
  */
 const queryReplicaFirst =
-  (replica: Replica, onReplica: Session['query'], onPrimary: Session['query']): Session['query'] =>
+  (
+    replica: WatchedServer,
+    onReplica: Session['query'],
+    onPrimary: Session['query'],
+  ): Session['query'] =>
   async (...read) => {
     if (!replica.isLost()) {
       try {
@@ -61,20 +84,7 @@ const queryReplicaFirst =
     }
   };
 
-/** Also logs each statement when it ends. */
-const logStatements =
-  (log: Log, startStatement: ObserveStatement): ObserveStatement =>
-  (load, sql) => {
-    const start = performance.now();
-    const end = startStatement(load, sql);
-    return (result) => {
-      end(result);
-      log.debug({ sql, ms: performance.now() - start }, 'SQL');
-    };
-  };
-
-/** Creates a Database from a driver. At log level debug, it logs the statements of its sessions. */
-export function createDatabase(driver: Driver, log: Log): Database {
+export function createDatabase(driver: Driver): Database {
   const { runner, maxHeavy, notifications, replica } = driver;
   let readOnlyUntil = 0;
   /** Rejects with the error of a write, and remembers whether a disk was full. */
@@ -86,13 +96,12 @@ export function createDatabase(driver: Driver, log: Log): Database {
     const { writes } = await driver.ping();
     return { writes: writes && performance.now() > readOnlyUntil };
   };
-  const { registry, startStatement } = createDatabaseMetrics(ping, driver.poolUse, replica);
-  const observe = log.isLevelEnabled('debug') ? logStatements(log, startStatement) : startStatement;
+  const { registry, observe } = createDatabaseMetrics(ping, driver.poolUse, replica);
   const heavy = new FairQueue({ concurrency: maxHeavy });
   const { query, write } = createSession(runner, { observe, heavy, repeat: repeatAfterConflict });
   const onReplica =
     replica &&
-    createSession(replica, { observe, heavy: new FairQueue({ concurrency: maxHeavy }) }).query;
+    createSession(replica.pool, { observe, heavy: new FairQueue({ concurrency: maxHeavy }) }).query;
   return {
     ...driver,
     ping,

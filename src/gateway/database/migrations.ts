@@ -50,14 +50,15 @@ async function readMigrations(folder: URL): Promise<Migration[]> {
   );
 }
 
-async function readApplied(runSql: RunSql): Promise<Record<string, unknown>[]> {
-  const [table] = await runSql(`SELECT to_regclass('_prisma_migrations') IS NOT NULL AS "exists"`);
-  if (!table?.['exists']) return [];
-  return runSql(
-    `SELECT "migration_name", "checksum", "finished_at" FROM "_prisma_migrations"
-     WHERE "rolled_back_at" IS NULL`,
-  );
-}
+/** Returns the rows of the migrations that were applied; none in a database without migrations. */
+const readApplied = (runSql: RunSql): Promise<Record<string, unknown>[]> =>
+  runSql(
+    `SELECT "migration_name", "checksum", "finished_at", extract(epoch FROM "started_at")::text AS "time"
+     FROM "_prisma_migrations" WHERE "rolled_back_at" IS NULL`,
+  ).catch((error: unknown) => {
+    if (codeOf(error) === UNDEFINED_TABLE) return [];
+    throw error;
+  });
 
 /**
  * Returns the migrations that have not been applied. A later release may have applied more than are in the folder.
@@ -162,16 +163,10 @@ export async function requireMigrated(folder: URL, runSql: RunSql): Promise<void
 /** When each migration was applied, by name. A replica has the history of its primary, another store has not. */
 export type History = ReadonlyMap<unknown, unknown>;
 
-/** Reads the history in one statement; it is empty in a database without migrations. */
 export async function readHistory(runSql: RunSql): Promise<History> {
-  const rows = await runSql(
-    `SELECT "migration_name", extract(epoch FROM "started_at")::text AS "time" FROM "_prisma_migrations"
-     WHERE "finished_at" IS NOT NULL AND "rolled_back_at" IS NULL`,
-  ).catch((error: unknown) => {
-    if (codeOf(error) === UNDEFINED_TABLE) return [];
-    throw error;
-  });
-  return new Map(rows.map((row) => [row['migration_name'], row['time']]));
+  const applied = await readApplied(runSql);
+  const finished = applied.filter((row) => row['finished_at'] !== null);
+  return new Map(finished.map((row) => [row['migration_name'], row['time']]));
 }
 
 /**

@@ -11,24 +11,20 @@ const CHANNEL = 'store_changes';
 const MIN_INTERVAL_MS = 20;
 const RECONNECT_MS = 1000;
 const LISTEN_TIMEOUT_MS = 5000;
-const LISTEN_AGAIN_MS = 2000;
 
 /** Tells the other processes that use the same database that there are changes. */
 export type Notifications = ReturnType<typeof createNotifications>;
 
 /** Listens on a connection until it closes. */
 async function listenOn(client: Client, onNotification: (sender?: string) => void): Promise<void> {
-  const ended = new Promise<false>((resolve) => void client.once('end', () => resolve(false)));
+  const ended = new Promise<void>((resolve) => void client.once('end', resolve));
   try {
     client.on('notification', ({ payload }) => onNotification(payload));
     const statement = { text: `LISTEN ${CHANNEL}`, query_timeout: LISTEN_TIMEOUT_MS };
     await client.query(statement);
     // Notifications may have been missed before this connection listened.
     onNotification();
-    // Fails if a failover behind the same address has left the connection at a server that is frozen or now a standby.
-    while (await Promise.race([ended, sleep(LISTEN_AGAIN_MS, true, { ref: false })])) {
-      await client.query(statement);
-    }
+    await ended;
   } finally {
     await client.end();
   }

@@ -13,12 +13,13 @@ import { codeOf } from '../contract/gateway-error.ts';
 import { TYPE_PARSERS } from '../kinds/kinds.ts';
 import type { Log } from '../telemetry/log.ts';
 import { watchStatement } from '../telemetry/request-log.ts';
-import { type FindRunning, AbandonedStatements } from './abandoned-statements.ts';
+import type { AbandonedStatements } from './abandoned-statements.ts';
 import {
   ABORTED,
   ConnectionPool,
   limitSilence,
   PooledConnection,
+  type PoolUse,
   requirePrimary,
   toClientConfig,
 } from './connection-pool.ts';
@@ -30,10 +31,9 @@ import {
   NothingWritten,
   OutcomeUnknown,
 } from './database-errors.ts';
-import type { PoolUse, TransactionRunner } from './driver.ts';
 import { type Recipient, RecipientGone } from './recipient.ts';
 import { sessionSql } from './session-settings.ts';
-import type { Runner, RunOptions } from './session.ts';
+import type { Runner, RunOptions, TransactionRunner } from './session.ts';
 
 // PostgreSQL cancels slow statements itself. If it does not, the gateway gives up after this extra time.
 const GRACE_MS = 1000;
@@ -57,16 +57,14 @@ const toParameter = (value: unknown): unknown =>
     ? `{${value.join(',')}}`
     : value;
 
-export const READ = { planning: 'once', writes: false } as const;
-
 export interface ServerOptions {
   readonly graceMs?: number | undefined;
   /** Called when a connection is lost or can't be opened. */
   readonly onLoss?: (() => void) | undefined;
   /** For an address that leads to a primary: called with the identity of the server behind each new connection. */
   readonly onPrimary?: ((identity: string) => void) | undefined;
-  /** Asks the server about its processes. Without it, a closed connection leaves the pool at once. */
-  readonly findRunning?: FindRunning | undefined;
+  /** Keeps the places of connections that were closed too early. Without it, they leave the pool at once. */
+  readonly abandoned?: AbandonedStatements | undefined;
   /** Called with each new connection; rejects if the server must not be used. */
   readonly check?: ((client: ClientBase) => Promise<void>) | undefined;
 }
@@ -80,22 +78,18 @@ export class PostgresServer implements TransactionRunner {
   readonly #silenceMs: number;
   readonly #options: ServerOptions;
   readonly #clientConfig: ClientConfig;
-  readonly #abandoned: AbandonedStatements | undefined;
   readonly #pool: ConnectionPool;
   readonly #connections = new Map<ClientBase, PooledConnection>();
   #isPoolerNoticed = false;
 
   constructor(url: string, config: Config, log: Log, options: ServerOptions = {}) {
-    const { graceMs = GRACE_MS, findRunning } = options;
+    const { graceMs = GRACE_MS, abandoned } = options;
     this.name = decodeURIComponent(new URL(url).host);
     this.#config = config;
     this.#log = log;
     this.#silenceMs = config.statementTimeoutMs + graceMs;
     this.#options = options;
     this.#clientConfig = toClientConfig(url, config);
-    // Behind a pooler, the server processes are not known.
-    const canAsk = findRunning && !config.pgbouncer;
-    this.#abandoned = canAsk ? new AbandonedStatements(findRunning, this.name, log) : undefined;
     this.#pool = new ConnectionPool(config, {
       clientConfig: this.#clientConfig,
       setUp: (client) => this.#setUp(client),
@@ -107,7 +101,7 @@ export class PostgresServer implements TransactionRunner {
         log.debug({ err: error }, 'A database connection was lost or could not be opened.');
         options.onLoss?.();
       },
-      abandoned: this.#abandoned,
+      abandoned,
     });
   }
 
@@ -185,21 +179,14 @@ export class PostgresServer implements TransactionRunner {
     return this.#pool.use;
   }
 
-  /** Whether the server still runs a write whose connection was closed. */
-  get hasAbandonedWrite(): boolean {
-    return this.#abandoned?.includesWrite ?? false;
-  }
-
-  /** Closes all connections. Connections that are still being opened are closed once they are open. */
+  /** Closes all connections. */
   abort(): void {
-    this.#pool.abort();
     this.#close(() => true);
   }
 
   /** Closes the connections to other servers than this one. */
   closeOthers(kept: string): void {
     this.#close(({ identity }) => identity !== undefined && identity !== kept);
-    void this.#abandoned?.check();
   }
 
   async close(): Promise<void> {

@@ -3,9 +3,10 @@ import { DatabaseError } from 'pg';
 import { type Config, ConfigError } from '../config/config.ts';
 import { toServerUrl } from '../config/database-url.ts';
 import type { Log } from '../telemetry/log.ts';
+import type { PoolUse } from './connection-pool.ts';
 import { isUnavailable, toObstacle } from './database-errors.ts';
-import { createDatabase, type Database } from './database.ts';
-import type { Driver, PoolUse, Readiness } from './driver.ts';
+import type { Readiness } from './database-metrics.ts';
+import { createDatabase, type Database, type Driver } from './database.ts';
 import {
   type History,
   migrate,
@@ -43,7 +44,7 @@ function openPrimary(url: string, config: Config, log: Log) {
     const { isReadOnly, seesWaits } = onlyRow(await primary.ask<State>(STATE_SQL));
     // By now, a proxy or DNS may lead to another server.
     if (isReadOnly) primary.probe.abort();
-    if (isReadOnly || primary.pool.hasAbandonedWrite) return { writes: false };
+    if (isReadOnly || primary.abandoned?.includesWrite) return { writes: false };
     const waiting = seesWaits ? await primary.ask(WAITING_SQL) : [];
     return { writes: waiting.length === 0 };
   };
@@ -169,8 +170,8 @@ export async function openPostgres(
   const driver: Driver = {
     runner: pool,
     replica,
-    description: `PostgreSQL at ${pool.name}${new URL(serverUrl).pathname}${replica ? `, reads at ${replica.name}` : ''}`,
-    poolUse: () => (replica ? sumOf(pool.poolUse(), replica.poolUse()) : pool.poolUse()),
+    description: `PostgreSQL at ${pool.name}${new URL(serverUrl).pathname}${replica ? `, reads at ${replica.pool.name}` : ''}`,
+    poolUse: () => (replica ? sumOf(pool.poolUse(), replica.pool.poolUse()) : pool.poolUse()),
     ping: () =>
       ping().catch((error: unknown): Readiness => {
         void primary.check();
@@ -186,5 +187,5 @@ export async function openPostgres(
       await Promise.all([primary.close(), replica?.close()]);
     },
   };
-  return createDatabase(driver, log);
+  return createDatabase(driver);
 }

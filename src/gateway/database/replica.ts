@@ -4,19 +4,17 @@ import type { Config } from '../config/config.ts';
 import { toServerUrl } from '../config/database-url.ts';
 import type { Log } from '../telemetry/log.ts';
 import { isConnectionLost, isRefused, toObstacle } from './database-errors.ts';
-import type { Replica } from './driver.ts';
 import { type History, requireHistory } from './migrations.ts';
-import { READ } from './postgres-server.ts';
+import { READ } from './session.ts';
 import { WatchedServer } from './watched-server.ts';
 
-// How often to check that the replica responds, so that reads do not wait for a frozen one until they time out.
-const CHECK_MS = 1000;
-
-/**
- * Opens the replica of a primary with these migrations, whether or not it responds. It is checked every second until it
- * is closed.
- */
-export function openReplica(url: string, config: Config, log: Log, migrations: History): Replica {
+/** Opens the replica of a primary with these migrations, whether or not it responds. */
+export function openReplica(
+  url: string,
+  config: Config,
+  log: Log,
+  migrations: History,
+): WatchedServer {
   // Each new connection is checked, because it may lead to another server.
   const checkProbe = (client: ClientBase): Promise<void> =>
     requireHistory(
@@ -45,19 +43,14 @@ export function openReplica(url: string, config: Config, log: Log, migrations: H
       throw error;
     }
   };
-  const options = { kind: 'replica', ping, check, checkProbe };
-  const watched = new WatchedServer(toServerUrl(url), config, log, options);
+  const watched = new WatchedServer(toServerUrl(url), config, log, {
+    kind: 'replica',
+    ping,
+    check,
+    checkProbe,
+  });
   const { pool } = watched;
-  void watched.check();
-  const timer = setInterval(() => void watched.check(), CHECK_MS).unref();
-  return {
-    name: pool.name,
-    run: (...args) => pool.run(...args),
-    isLost: () => watched.isLost(),
-    poolUse: () => pool.poolUse(),
-    close: async () => {
-      clearInterval(timer);
-      await watched.close();
-    },
-  };
+  // So that reads do not wait for a frozen replica until they time out.
+  watched.watch();
+  return watched;
 }

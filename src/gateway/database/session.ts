@@ -30,6 +30,9 @@ export interface RunOptions {
   readonly recipient?: Recipient | undefined;
 }
 
+/** How the gateway's own questions run. */
+export const READ = { planning: 'once', writes: false } as const;
+
 // A statement that writes: itself, or in its WITH.
 const WRITING =
   /^\s*(?:with\b[^]*[()]\s*)?(?:(?:insert|merge)\s+into|delete\s+from|update\s+\S+\s+(?:as\s+\S+\s+)?set)\b/i;
@@ -38,6 +41,15 @@ const WRITING =
 export interface Runner {
   /** Runs one statement. TYPE_PARSERS parse the values in its rows. */
   run<Row>(text: string, values: unknown[], options: RunOptions): Promise<Row[]>;
+}
+
+/** Runs statements, individually or in a transaction. */
+export interface TransactionRunner extends Runner {
+  /** Runs `work` between BEGIN and COMMIT; rejects unless PostgreSQL has committed. */
+  transaction<Result>(
+    work: (runner: Runner) => Promise<Result>,
+    recipient?: Recipient,
+  ): Promise<Result>;
 }
 
 /** Runs statements, either each on its own or all in one transaction. The functions can be passed on without it. */
@@ -61,7 +73,7 @@ export interface Session {
 }
 
 /** Called when a statement starts; returns the function to call when it ends. */
-export type ObserveStatement = (load: Load, text: string) => (result: 'success' | 'error') => void;
+type ObserveStatement = (load: Load) => (result: 'success' | 'error') => void;
 
 interface SessionOptions {
   readonly observe: ObserveStatement;
@@ -95,7 +107,7 @@ export function createSession(
     options: RunOptions,
   ): Promise<Row[]> => {
     if (options.recipient?.destroyed) throw new RecipientGone();
-    const end = observe(load, text);
+    const end = observe(load);
     try {
       const sent = runner.run<Row>(text, values, options);
       const rows = await (repeat

@@ -2,15 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Config } from '../config/config.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { FindRunning } from './abandoned-statements.ts';
+import { AbandonedStatements } from './abandoned-statements.ts';
 import { isRefused, PoolExhausted, toObstacle } from './database-errors.ts';
-import { PostgresServer, READ, type ServerOptions } from './postgres-server.ts';
+import { PostgresServer, type ServerOptions } from './postgres-server.ts';
+import { READ } from './session.ts';
 
 const PROBE_TIMEOUT_MS = 2000;
 const INTERVAL_MS = 1000;
-
-const RUNNING_SQL = `SELECT pid, coalesce(wait_event, 'nothing') AS wait FROM pg_stat_activity
-  WHERE pid = ANY($1) AND state NOT LIKE 'idle%'`;
 
 interface WatchOptions extends Pick<ServerOptions, 'onPrimary' | 'check'> {
   /** What kind of server it is, for the log. */
@@ -29,9 +27,12 @@ export class WatchedServer {
    * balancer remove the gateway, or make the gateway stop using a replica.
    */
   readonly probe: PostgresServer;
+  /** Undefined if the server can't be asked about its processes. */
+  readonly abandoned: AbandonedStatements | undefined;
   readonly #options: WatchOptions;
   readonly #log: Log;
   readonly #closing = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
   #isChecking = false;
   #isLost = false;
 
@@ -49,12 +50,13 @@ export class WatchedServer {
       onPrimary,
       check: checkProbe,
     });
+    // A load balancer could ask another replica. Behind a pooler, the server processes are not known.
+    if (onPrimary && !config.pgbouncer) this.abandoned = new AbandonedStatements(this.probe, log);
     this.pool = new PostgresServer(url, config, log, {
       onLoss: () => void this.check(),
       onPrimary,
       check,
-      // A load balancer could ask another replica.
-      findRunning: onPrimary && this.#findRunning,
+      abandoned: this.abandoned,
     });
   }
 
@@ -72,6 +74,12 @@ export class WatchedServer {
       if (isRefused(error)) return this.pool.run<Row>(text, [], READ);
       throw error;
     });
+  }
+
+  /** Checks now, and every second until it is closed. */
+  watch(): void {
+    void this.check();
+    this.#timer = setInterval(() => void this.check(), INTERVAL_MS).unref();
   }
 
   /** Checks until the server responds. To be called when a connection is lost, which can also have other reasons. */
@@ -103,22 +111,13 @@ export class WatchedServer {
   /** Closes the connections to other servers than this one. */
   closeOthers(kept: string): void {
     for (const one of [this.probe, this.pool]) one.closeOthers(kept);
+    void this.abandoned?.check();
   }
 
   async close(): Promise<void> {
+    clearInterval(this.#timer);
     this.#closing.abort();
     this.probe.abort();
     await Promise.all([this.probe.close(), this.pool.close()]);
   }
-
-  readonly #findRunning: FindRunning = async (pids) => {
-    try {
-      const found = await this.probe.run<{ pid: number; wait: string }>(RUNNING_SQL, [pids], READ);
-      return new Map(found.map(({ pid, wait }) => [pid, wait]));
-    } catch (error) {
-      // A server that allows no more connections responds, so its processes have not gone.
-      if (isRefused(error)) return new Map(pids.map((pid) => [pid, 'nothing']));
-      throw error;
-    }
-  };
 }

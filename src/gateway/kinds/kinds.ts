@@ -15,10 +15,8 @@ export const KINDS = {
   Date: DATE,
 } as const;
 
-const BY_SCALAR: ReadonlyMap<string, Kind> = new Map(
-  Object.values(KINDS).map((kind) => [kind.graphql, kind]),
-);
-export const kindOfScalar = (name: string): Kind | undefined => BY_SCALAR.get(name);
+export const kindOfScalar = (name: string): Kind | undefined =>
+  Object.values<Kind>(KINDS).find(({ graphql }) => graphql === name);
 
 /** Parsers of PostgreSQL's text by OID, for the drivers. */
 export const TYPE_PARSERS: Readonly<Record<number, (text: string) => unknown>> = Object.fromEntries(

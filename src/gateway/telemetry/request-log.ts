@@ -73,6 +73,7 @@ export async function watchStatement<Result>(
     throw error instanceof Error ? Object.assign(error, { sql }) : error;
   } finally {
     const ms = addWait(requestLog, 'sqlMs', start);
+    if (log.isLevelEnabled('debug')) log.debug({ sql, ms }, 'SQL');
     if (ms > SLOW_MS) {
       log.warn({ ...(requestLog && toSource(requestLog)), sql, ms }, 'A statement was slow.');
     }

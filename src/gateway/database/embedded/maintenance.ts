@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import type { PGlite } from '@electric-sql/pglite';
 
 import type { Log } from '../../telemetry/log.ts';
@@ -37,22 +39,23 @@ async function maintain(pglite: PGlite): Promise<void> {
  * function that stops the maintenance after the current run.
  */
 export function startMaintenance(pglite: PGlite, log: Log): () => Promise<void> {
-  let running: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  const runAfter = (ms: number): void => {
-    timer = setTimeout(() => {
-      running = maintain(pglite).then(
-        () => runAfter(INTERVAL_MS),
-        (error: unknown) => {
-          log.warn({ err: error }, 'Maintenance of the embedded database failed.');
-          runAfter(INTERVAL_AFTER_FAILURE_MS);
-        },
-      );
-    }, ms).unref();
+  const closing = new AbortController();
+  const options = { ref: false, signal: closing.signal };
+  const maintainUntilClosed = async (): Promise<void> => {
+    let ms = INTERVAL_MS;
+    while (await sleep(ms, true, options).catch(() => false)) {
+      try {
+        await maintain(pglite);
+        ms = INTERVAL_MS;
+      } catch (error) {
+        log.warn({ err: error }, 'Maintenance of the embedded database failed.');
+        ms = INTERVAL_AFTER_FAILURE_MS;
+      }
+    }
   };
-  runAfter(INTERVAL_MS);
+  const maintaining = maintainUntilClosed();
   return async () => {
-    await running;
-    clearTimeout(timer);
+    closing.abort();
+    await maintaining;
   };
 }

@@ -6,8 +6,8 @@ import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 import { TYPE_PARSERS } from '../../kinds/kinds.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { watchStatement } from '../../telemetry/request-log.ts';
-import { createDatabase, type Database } from '../database.ts';
-import type { Driver, Readiness } from '../driver.ts';
+import type { Readiness } from '../database-metrics.ts';
+import { createDatabase, type Database, type Driver } from '../database.ts';
 import { migrate, requireMigrated, type RunSql } from '../migrations.ts';
 import { DIRECT_SESSION } from '../session-settings.ts';
 import { onlyRow, type Runner, type RunOptions } from '../session.ts';
@@ -100,5 +100,5 @@ export async function openPglite(migrations: URL, pglite: PGlite, log: Log): Pro
     ping: async () => onlyRow((await pglite.query<Readiness>(READINESS_SQL)).rows),
     disconnect: () => pglite.close(),
   };
-  return createDatabase(driver, log);
+  return createDatabase(driver);
 }
