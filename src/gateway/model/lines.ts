@@ -3,7 +3,6 @@ import { z } from 'zod';
 
 import { Id, MAX_LINES } from '../contract/parse.ts';
 import type { Session } from '../database/session.ts';
-import { TEXT } from '../kinds/text.ts';
 import { defineWrite, type Mutate } from './define-write.ts';
 import { type Constraint, type ErrorAbout, findViolated, toConstraintError } from './inputs.ts';
 import type { Field, StoredTable } from './stored-table.ts';
@@ -144,26 +143,10 @@ async function lockLines<Row>(
   return new Set(locked.map(({ id }) => id));
 }
 
-const isGiven = ({ name }: Field, line: object): boolean => valueIn(line, name) !== undefined;
-
-/** Whether a line has these values, written by PostgreSQL: `1, Rex, t`. A field that the line omits can have any value. */
-function hasValues(line: object, fields: readonly Field[], values: string): boolean {
-  // Only a string can contain a comma.
-  const patterns = fields.map((field) => {
-    if (field.kind !== TEXT) return '([^,]*)';
-    if (!isGiven(field, line)) return '(.*)';
-    return `(${String(toCell(field, line)).replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)})`;
-  });
-  const [, ...texts] = new RegExp(`^${patterns.join(', ')}$`, 's').exec(values) ?? [];
-  return fields.every((field, index) => {
-    const text = texts[index];
-    if (text === undefined) return false;
-    const { kind } = field;
-    return !isGiven(field, line) || kind.toParameter(kind.fromText(text)) === toCell(field, line);
-  });
-}
-
-/** Returns the error of the line that violates a constraint. PostgreSQL reports only the values, not the line. */
+/**
+ * Returns the error of the line that violates a constraint. PostgreSQL reports only the values: `1, Rex, t`. So the line is
+ * unknown if it omits one of several values, or has one with a comma.
+ */
 function toLineError(
   error: unknown,
   constraints: readonly Constraint[],
@@ -172,12 +155,14 @@ function toLineError(
   const violated = findViolated(error, constraints);
   if (!violated) return toConstraintError(error, constraints, {});
   const { fields, values, isUnique } = violated;
-  const matching = lines.filter(
-    (one) => fields.some((field) => isGiven(field, one)) && hasValues(one, fields, values),
-  );
-  // A line that omits some of the values is the one only if no other line matches.
-  const complete = matching.filter((one) => fields.every((field) => isGiven(field, one)));
-  const [line, ...others] = complete.length > 0 ? complete : matching;
+  const texts = fields.length === 1 ? [values] : values.split(', ');
+  const hasValues = (line: object): boolean =>
+    fields.length === texts.length &&
+    fields.every((field, index) => {
+      const { kind } = field;
+      return kind.toParameter(kind.fromText(texts[index] ?? '')) === toCell(field, line);
+    });
+  const [line, ...others] = lines.filter(hasValues);
   // Each of several equal lines has the id of a missing row, but a value may be taken only by the first of them.
   const isKnown = line !== undefined && (others.length === 0 || !isUnique);
   return toConstraintError(error, constraints, line ?? {}, isKnown ? lines.indexOf(line) : null);

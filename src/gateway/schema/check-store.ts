@@ -55,45 +55,24 @@ function* definedIn(schema: GraphQLSchema): Generator<[place: string, defined: D
   }
 }
 
-/** @throws Error if an option would be ignored */
-function rejectUnknownOptions({ schema }: CheckedStore): void {
+/** Finds options that nothing reads, options that a mutation lacks, and scopes that are not checked or that no token would have. */
+function* findWrongOptions({ schema, scopes }: CheckedStore): Generator<string> {
   for (const [place, defined] of definedIn(schema)) {
     const unknown = Object.keys(optionsOf(defined)).find((option) => !KNOWN.has(option));
-    if (unknown) throw new Error(`${place} has the option ${unknown}, which nothing reads.`);
+    if (unknown) yield `${place} has the option ${unknown}, which nothing reads.`;
   }
-}
-
-/** @throws Error if a mutation lacks an option that it needs */
-function requireOptionsOfMutations({ schema }: CheckedStore): void {
-  for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {
-    const options = optionsOf(field);
-    const missing = OF_MUTATION.find((option) => !options[option]);
-    if (missing) throw new Error(`Mutation.${field.name} needs the option ${missing}.`);
-  }
-}
-
-/** @throws Error if a field has a scope that is not checked, or that no token would have */
-function requireScopes({ schema, scopes }: CheckedStore): void {
   for (const { type, field, place } of fieldsIn(schema)) {
     const options = optionsOf(field);
-    if (!('scope' in options)) continue;
-    if (type !== schema.getMutationType())
-      throw new Error(`${place} must not have the option scope: only mutations require a scope.`);
-    const { scope } = options;
-    if (scopes.some((known) => known === scope)) continue;
-    throw new Error(
-      `${place} has the scope ${String(scope)}, which is not in the builder's \`scopes\`: ${scopes.join(', ')}.`,
-    );
-  }
-}
-
-/** @throws Error that names a field for which Prisma would send a statement, such as `t.relation` */
-function rejectPrismaFields({ schema }: CheckedStore): void {
-  for (const { field, place } of fieldsIn(schema)) {
-    if (!field.extensions.pothosPrismaSelect) continue;
-    throw new Error(
-      `${place} would be read by Prisma, which the gateway does not use: use relatedRow, listBy or countBy.`,
-    );
+    if (type !== schema.getMutationType()) {
+      if ('scope' in options)
+        yield `${place} must not have the option scope: only mutations require a scope.`;
+      continue;
+    }
+    const missing = OF_MUTATION.find((option) => !options[option]);
+    if (missing) yield `${place} needs the option ${missing}.`;
+    const scope = String(options['scope']);
+    if (!scopes.includes(scope))
+      yield `${place} has the scope ${scope}, which is not in the builder's \`scopes\`: ${scopes.join(', ')}.`;
   }
 }
 
@@ -102,46 +81,37 @@ const refers = (from: Repository | undefined, column: string, to: string): boole
   from?.foreignKeys.some(({ columns, parent }) => columns.join() === column && parent === to) ===
   true;
 
-/** @throws Error that names a field with relatedRow or relatedValue whose column does not refer to the related table */
-function requireReferences({ schema, repositories }: CheckedStore): void {
+/** Finds fields that Prisma would read, and related rows that are read by the wrong column. */
+function* findUnread({ schema, repositories }: CheckedStore): Generator<string> {
   const byTable = new Map(Array.from(repositories.values(), (each) => [each.name, each]));
   for (const { type, field, place } of fieldsIn(schema)) {
-    const { sql } = field.extensions;
+    const { sql, pothosPrismaSelect } = field.extensions;
+    if (pothosPrismaSelect)
+      yield `${place} would be read by Prisma, which the gateway does not use: use relatedRow, listBy or countBy.`;
     const repository = repositories.get(type.name);
     if (!repository || sql?.kind !== 'related') continue;
     const column = repository.columns[sql.by] ?? sql.by;
     const { name, id } = sql.table;
     if (refers(repository, column, name)) continue;
     if (refers(byTable.get(name), id.column, repository.name)) continue;
-    throw new Error(`${place} is read by ${sql.by}, which does not refer to ${name}.`);
+    yield `${place} is read by ${sql.by}, which does not refer to ${name}.`;
   }
 }
 
-/** @throws Error that names a subscription other than those to changes: the gateway would not deliver its results */
-function rejectSubscriptions({ schema, repositories }: CheckedStore): void {
-  const names = Array.from(
-    repositories.values(),
-    ({ words }) => `${lowerFirst(words.prefix)}Changed`,
-  );
-  const fields = Object.keys(schema.getSubscriptionType()?.getFields() ?? {});
-  const other = fields.find((name) => name !== 'changed' && !names.includes(name));
-  if (other === undefined) return;
-  throw new Error(
-    `Subscription.${other} can't be served: subscriptions follow the change log, and each type has one of its own.`,
-  );
-}
-
-/** @throws Error that names an enum whose values are not those in schema.prisma */
-function requireEnumValues({ schema, repositories }: CheckedStore): void {
-  const fields = [...repositories.values()].flatMap((each): Field[] => Object.values(each.fields));
-  for (const { kind } of fields) {
+/** Finds subscriptions other than those to changes, and enums whose values are not those in schema.prisma. */
+function* findUnknown({ schema, repositories }: CheckedStore): Generator<string> {
+  const tables = [...repositories.values()];
+  const followed = tables.map(({ words }) => `${lowerFirst(words.prefix)}Changed`);
+  for (const name of Object.keys(schema.getSubscriptionType()?.getFields() ?? {})) {
+    if (name !== 'changed' && !followed.includes(name))
+      yield `Subscription.${name} can't be served: subscriptions follow the change log, and each type has one of its own.`;
+  }
+  for (const { kind } of tables.flatMap(({ fields }): Field[] => Object.values(fields))) {
     const type = schema.getType(kind.graphql);
     if (!kind.values || !isEnumType(type)) continue;
     const values = type.getValues().map(({ value }) => String(value));
-    if (values.toSorted().join() === kind.values.toSorted().join()) continue;
-    throw new Error(
-      `The enum ${type.name} has the values ${values.join(', ')}, but schema.prisma has ${kind.values.join(', ')}.`,
-    );
+    if (values.toSorted().join() !== kind.values.toSorted().join())
+      yield `The enum ${type.name} has the values ${values.join(', ')}, but schema.prisma has ${kind.values.join(', ')}.`;
   }
 }
 
@@ -153,17 +123,15 @@ const SHORT = new Set(
   ].filter((name) => name !== 'String'),
 );
 
-/** @throws Error that names a string, or a value of a scalar of the store's own, without a maximum size */
-function requireTextSizes({ schema, tables }: CheckedStore): void {
+/** Finds strings, and values of scalars of the store's own, without a maximum size. */
+function* findUnsizedTexts({ schema, tables }: CheckedStore): Generator<string> {
   for (const { type, field, place } of fieldsIn(schema)) {
     const named = getNamedType(field.type);
     const { maxBytes, pothosExposedField = '' } = field.extensions;
     if (maxBytes !== undefined || !isScalarType(named)) continue;
     const column = tables[type.name]?.columns[pothosExposedField];
     if (SHORT.has(named.name) && column?.type !== 'String') continue;
-    throw new Error(
-      `${place} needs a column with a length, such as @db.VarChar(255), or extensions.maxBytes.`,
-    );
+    yield `${place} needs a column with a length, such as @db.VarChar(255), or extensions.maxBytes.`;
   }
 }
 
@@ -178,11 +146,10 @@ function typesOf(schema: GraphQLSchema, { type }: TypedField['field']): Set<stri
 const listSizeOf = ({ extensions }: TypedField['field']) => extensions.directives?.listSize;
 
 /**
- * Requires a maximum size of every list, so that the cost and the size of every response can be estimated. Either the
- * list has a size (listOf), or every field that returns its type has one that names the list in `sizedFields`.
- * @throws Error that names a list without a size, or its type if no field returns it
+ * Finds lists without a maximum size, with which the cost and the size of every response are estimated. Either the list
+ * has a size (listOf), or every field that returns its type has one that names the list in `sizedFields`.
  */
-function requireListSizes({ schema }: CheckedStore): void {
+function* findUnsizedLists({ schema }: CheckedStore): Generator<string> {
   const outputs = [...fieldsIn(schema)];
   const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
   const parents = outputs.map(({ field }) => ({
@@ -195,16 +162,13 @@ function requireListSizes({ schema }: CheckedStore): void {
     const isNested = isListType(getNullableType(list.ofType));
     if (!isNested && listSizeOf(field)?.sizedFields.length === 0) continue;
     const around = parents.filter(({ types }) => types.has(type.name));
-    if (around.length === 0 && !roots.some((root) => root?.name === type.name)) {
-      throw new Error(
-        `No field returns ${type.name}. If it is the list of a type, add t.connection(...fields.list) to Query.`,
-      );
-    }
+    if (around.length === 0 && !roots.some((root) => root?.name === type.name))
+      yield `No field returns ${type.name}. If it is the list of a type, add t.connection(...fields.list) to Query.`;
     if (!isNested && around.length > 0 && around.every(({ sized }) => sized.includes(field.name)))
       continue;
-    throw new Error(
+    yield (
       `${place} needs the maximum size of its list: extensions: listOf(100), for example, or ` +
-        'extensions: { directives: { ...listOf(100).directives, cost } } with a cost.',
+        'extensions: { directives: { ...listOf(100).directives, cost } } with a cost.'
     );
   }
 }
@@ -234,18 +198,19 @@ export function requireTypes({
   if (missing) throw new Error(`${missing} has no fields: the store must import its schema.ts.`);
 }
 
+function* findMistakes(store: CheckedStore): Generator<string> {
+  yield* findUnread(store);
+  yield* findWrongOptions(store);
+  yield* findUnknown(store);
+  yield* findUnsizedTexts(store);
+  yield* findUnsizedLists(store);
+}
+
 /**
  * Checks what a store's types say.
- * @throws Error that names the mistake, and what to do instead
+ * @throws Error that names the first mistake, and what to do instead
  */
 export function checkStore(store: CheckedStore): void {
-  rejectPrismaFields(store);
-  rejectUnknownOptions(store);
-  requireOptionsOfMutations(store);
-  requireScopes(store);
-  requireEnumValues(store);
-  requireReferences(store);
-  rejectSubscriptions(store);
-  requireTextSizes(store);
-  requireListSizes(store);
+  const [mistake] = findMistakes(store);
+  if (mistake !== undefined) throw new Error(mistake);
 }

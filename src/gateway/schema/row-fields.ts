@@ -3,6 +3,7 @@ import type { InputRef, OutputRef } from '@pothos/core';
 import type { MutationContext } from '../context.ts';
 import type { ErrorType } from '../contract/gateway-error.ts';
 import { MAX_LINES, MAX_LIST_SIZE } from '../contract/parse.ts';
+import type { Mutate } from '../model/define-write.ts';
 import { toFieldName, upperFirst } from '../model/words.ts';
 import type { Deleted, Repository } from '../repository.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
@@ -17,6 +18,11 @@ import { rowByArgument } from './rows.ts';
 
 const constraintErrors = ({ constraints }: Repository): ErrorType[] =>
   constraints.map(({ error }) => error);
+
+const resolveBy =
+  <Result>(write: Mutate<Result>) =>
+  (_root: object, args: object, { source, caller }: MutationContext): Promise<Result> =>
+    write(source.db, args, caller.subject);
 
 /** The schema's names for the result of a mutation with lines. */
 interface LineNames {
@@ -117,8 +123,7 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
         ...this.#inputArgument(this.newInput(), `The new ${words.singular}.`),
         ...this.#keyArgument(),
       },
-      resolve: (_root: object, args: object, { source, caller }: MutationContext): Promise<Row> =>
-        repository.create(source.db, args, caller.subject),
+      resolve: resolveBy(repository.create),
     };
   }
 
@@ -135,8 +140,7 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
         ...this.#inputArgument(this.#inputs.updateOf(repository), 'The changes.'),
         ...this.#keyArgument(),
       },
-      resolve: (_root: object, args: object, { source, caller }: MutationContext): Promise<Row> =>
-        repository.update(source.db, args, caller.subject),
+      resolve: resolveBy(repository.update),
     };
   }
 
@@ -155,11 +159,7 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
       extensions: costOf(repository),
       errors: { types: [notFound, ...(inUse ? [inUse] : [])] },
       args: { id: this.#idArgument(), ...this.#keyArgument() },
-      resolve: (
-        _root: object,
-        args: object,
-        { source, caller }: MutationContext,
-      ): Promise<Deleted> => repository.delete(source.db, args, caller.subject),
+      resolve: resolveBy(repository.delete),
     };
   }
 
@@ -170,8 +170,7 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
     return {
       ...this.#lines('Creates', 'Created', this.newInput(), constraintErrors(repository)),
       onlyAdds: true,
-      resolve: (_root: object, args: object, { source, caller }: MutationContext): Promise<Row[]> =>
-        repository.createMany(source.db, args, caller.subject),
+      resolve: resolveBy(repository.createMany),
     };
   }
 
@@ -181,8 +180,7 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
     const errors = [repository.notFound, ...constraintErrors(repository)];
     return {
       ...this.#lines('Changes', 'Updated', this.#inputs.updateOf(repository, true), errors),
-      resolve: (_root: object, args: object, { source, caller }: MutationContext): Promise<Row[]> =>
-        repository.updateMany(source.db, args, caller.subject),
+      resolve: resolveBy(repository.updateMany),
     };
   }
 
