@@ -7,9 +7,14 @@ import { isStillReferenced } from './database/database-errors.ts';
 import { onlyRow, type Session } from './database/session.ts';
 import { type ColumnCondition, isOfColumn } from './list/condition.ts';
 import { createParseFilter, type Filters, requireIndex } from './list/filter.ts';
-import { type ListLoaders, pagesOf } from './list/list-loaders.ts';
-import { createListing, type Listing } from './list/listing.ts';
-import { createSorts, type ListSorts, type Sorts } from './list/sorts.ts';
+import {
+  createListing,
+  type Listing,
+  createSorts,
+  type ListSorts,
+  type Sorts,
+} from './list/listing.ts';
+import { type ListLoaders, pagesOf } from './list/pages.ts';
 import { defineWrite, type Mutate } from './model/define-write.ts';
 import {
   type Constraint,

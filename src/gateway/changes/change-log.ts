@@ -6,10 +6,9 @@ import { parse } from '../contract/parse.ts';
 import type { Database } from '../database/database.ts';
 import { ID } from '../kinds/numbers.ts';
 import { type Bound, encodeCursor, decodeCursor } from '../list/cursor.ts';
-import { pagesOf } from '../list/list-loaders.ts';
 import type { Listing } from '../list/listing.ts';
-import type { RecordedRow } from '../model/stored-table.ts';
-import { columnsOf } from '../model/table.ts';
+import { pagesOf } from '../list/pages.ts';
+import { type RecordedRow, columnsOf } from '../model/stored-table.ts';
 import type { LogSize } from '../telemetry/change-metrics.ts';
 
 const KINDS = ['created', 'updated', 'deleted'] as const;

@@ -2,8 +2,7 @@ import sql, { join, raw, type Sql } from 'sql-template-tag';
 
 import type { ColumnCondition } from '../list/condition.ts';
 import type { DataSource } from '../model/loaders.ts';
-import type { RecordedRow } from '../model/stored-table.ts';
-import { valueIn } from '../model/table.ts';
+import { type RecordedRow, valueIn } from '../model/stored-table.ts';
 import type { Change } from './change-log.ts';
 
 /**

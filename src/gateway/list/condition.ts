@@ -2,8 +2,7 @@ import sql, { join, raw, type Sql } from 'sql-template-tag';
 
 import type { Load, Planning } from '../database/session.ts';
 import type { RowLoader } from '../model/loaders.ts';
-import { type Field, toValue } from '../model/stored-table.ts';
-import type { Table } from '../model/table.ts';
+import { type Field, toValue, type Table } from '../model/stored-table.ts';
 import type { Words } from '../model/words.ts';
 
 /** The row that a column refers to. */

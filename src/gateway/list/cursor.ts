@@ -1,7 +1,7 @@
 import sql, { raw, type Sql } from 'sql-template-tag';
 
 import { isRowId } from '../contract/parse.ts';
-import { valueIn } from '../model/table.ts';
+import { valueIn } from '../model/stored-table.ts';
 import type { Listing, SortKey } from './listing.ts';
 
 // A cursor contains the place of a row, as a JSON array in base64url: the sort field, the id and, unless the list is

@@ -7,8 +7,7 @@ import {
   InvalidInput,
 } from '../contract/gateway-error.ts';
 import { violatedCheck, violationOf } from '../database/database-errors.ts';
-import type { Field, StoredTable } from './stored-table.ts';
-import { valueIn } from './table.ts';
+import { type Field, type StoredTable, valueIn } from './stored-table.ts';
 import { toEnumName, type Words } from './words.ts';
 
 /** An error about one row or one value. */

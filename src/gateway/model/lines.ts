@@ -5,8 +5,7 @@ import { Id, MAX_LINES } from '../contract/parse.ts';
 import type { Session } from '../database/session.ts';
 import { defineWrite, type Mutate } from './define-write.ts';
 import { type Constraint, type ErrorAbout, findViolated, toConstraintError } from './inputs.ts';
-import type { Field, StoredTable } from './stored-table.ts';
-import { valueIn } from './table.ts';
+import { type Field, type StoredTable, valueIn } from './stored-table.ts';
 
 /** Returns the rule for the lines of a mutation. No two lines may have the same value in the field that `id` names. */
 export function linesOf<const Rule extends z.ZodType<object>>(rule: Rule, id?: string) {

@@ -2,7 +2,7 @@ import DataLoader from 'dataloader';
 
 import type { Database } from '../database/database.ts';
 import { type Recipient, Recipients } from '../database/recipient.ts';
-import { rowsByIds, type Table } from './table.ts';
+import { rowsByIds, type Table } from './stored-table.ts';
 
 /** The database that loaders read, and a function that observes batches. */
 export interface DataSource {

@@ -15,9 +15,9 @@ import { SEARCH_COST } from '../list/filter.ts';
 import type { ListArguments } from '../list/listing.ts';
 import { lowerFirst, toEnumName, toFieldName } from '../model/words.ts';
 import type { Repository } from '../repository.ts';
-import type { Builder } from './builder-types.ts';
 import { rootPage } from './connections.ts';
 import type { InputTypes } from './input-types.ts';
+import type { Builder } from './pothos.ts';
 import { relatedRow } from './rows.ts';
 
 // The size of a change's cursor if its transaction and its id both have 19 digits, and its time has 13 (until 2286).

@@ -1,15 +1,14 @@
 import type { OutputRef } from '@pothos/core';
 
 import type { CallContext } from '../context.ts';
-import type { ListLoaders } from '../list/list-loaders.ts';
 import type { ListArguments } from '../list/listing.ts';
-import { ALL_ROWS } from '../list/pages.ts';
+import { type ListLoaders, ALL_ROWS } from '../list/pages.ts';
 import { DEFAULT_PAGE } from '../list/window.ts';
 import type { Repository } from '../repository.ts';
-import type { Builder, StoreTypes } from './builder-types.ts';
 import { listOf } from './cost-directives.ts';
 import type { FieldSql } from './field-extensions.ts';
 import type { InputTypes } from './input-types.ts';
+import type { Builder, StoreTypes } from './pothos.ts';
 
 const PAGE_SIZE = listOf(DEFAULT_PAGE, ['first', 'last'], ['edges', 'nodes']).directives;
 

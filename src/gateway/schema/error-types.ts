@@ -16,8 +16,8 @@ import {
   Unauthenticated,
 } from '../contract/gateway-error.ts';
 import { toWord, upperFirst } from '../model/words.ts';
-import type { Builder } from './builder-types.ts';
 import { listOf } from './cost-directives.ts';
+import type { Builder } from './pothos.ts';
 
 const GATEWAY_TYPES = [
   [Unauthenticated, 'UNAUTHENTICATED'],

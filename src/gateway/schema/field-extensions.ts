@@ -1,18 +1,29 @@
 import type { ZodType } from 'zod';
 
-import type { ListSql } from '../list/list-loaders.ts';
-import type { Table } from '../model/table.ts';
+import type { ListSql } from '../list/pages.ts';
+import type { Table } from '../model/stored-table.ts';
 
 export type FieldArguments = Readonly<Record<string, unknown>>;
 
-/** The row whose id the field's arguments are read as. */
-export interface RowByArgument {
-  readonly kind: 'row';
-  readonly table: Table<never>;
-}
+/**
+ * How a field is written as SQL in queries that are compiled to one statement (operation/statement/). A field that Pothos
+ * exposes is read from its table's column. A query with any other field that has no FieldSql is executed by graphql-js.
+ */
+export type FieldSql =
+  // The row whose id the field's arguments are read as.
+  | { readonly kind: 'row'; readonly table: Table<never> }
+  // The row of the SELECT that the field's arguments are read as. Its columns have the names of the type's fields.
+  | { readonly kind: 'aggregate' }
+  // A page of a list, or the number of its rows.
+  | { readonly kind: 'list' | 'count'; readonly source: ListSql }
+  // A value computed from the row, given its alias.
+  | { readonly kind: 'value'; readonly value: (row: string) => string }
+  // The global id of the row (schema/nodes.ts).
+  | { readonly kind: 'nodeId' }
+  | RelatedRow;
 
 /** The row whose id is in a field of the parent row. */
-export interface RelatedRow {
+interface RelatedRow {
   readonly kind: 'related';
   readonly table: Table<never>;
   readonly by: string;
@@ -25,37 +36,8 @@ export interface RelatedRow {
   readonly otherwise?: string;
 }
 
-/** A page of a list. */
-export interface ListOfRows {
-  readonly kind: 'list';
-  readonly source: ListSql;
-}
-
-/** The number of rows in a list. */
-export interface CountOfRows {
-  readonly kind: 'count';
-  readonly source: ListSql;
-}
-
-/** The row of the SELECT that the field's arguments are read as. Its columns have the names of the type's fields. */
-export interface AggregateRow {
-  readonly kind: 'aggregate';
-}
-
-/**
- * How a field is written as SQL in queries that are compiled to one statement (operation/statement/). A field that Pothos
- * exposes is read from its table's column. A query with any other field that has no FieldSql is executed by graphql-js.
- */
-export type FieldSql =
-  | RowByArgument
-  | RelatedRow
-  | ListOfRows
-  | CountOfRows
-  | AggregateRow
-  // A value computed from the row, given its alias.
-  | { readonly kind: 'value'; readonly value: (row: string) => string }
-  // The global id of the row (schema/nodes.ts).
-  | { readonly kind: 'nodeId' };
+/** The FieldSql of these kinds. */
+export type SqlOf<Of extends FieldSql['kind']> = Extract<FieldSql, { kind: Of }>;
 
 /** A value of a connection, an edge or `pageInfo`. */
 export type ListValue =

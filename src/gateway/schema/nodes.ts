@@ -3,8 +3,8 @@ import { InvalidId } from '../contract/gateway-error.ts';
 import { Id, MAX_LIST_SIZE } from '../contract/parse.ts';
 import type { DataSource } from '../model/loaders.ts';
 import type { Repository } from '../repository.ts';
-import type { Builder, StoreTypes } from './builder-types.ts';
 import { listOf } from './cost-directives.ts';
+import type { Builder, StoreTypes } from './pothos.ts';
 
 export const NODE_ID =
   'A globally unique id, for caches and for `node`. Treat it as opaque: its format can change.';

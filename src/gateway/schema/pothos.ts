@@ -3,16 +3,44 @@ import ErrorsPlugin from '@pothos/plugin-errors';
 import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin from '@pothos/plugin-relay';
 
+import type { CallContext } from '../context.ts';
 import {
   Forbidden,
   IdempotencyConflict,
   InvalidInput,
   Unauthenticated,
 } from '../contract/gateway-error.ts';
-import type { BuilderTypes, StoreTypes } from './builder-types.ts';
 import type { ListPart } from './field-extensions.ts';
 import { useMutationsPlugin } from './mutations.ts';
 import { CURSOR_BYTES } from './sizes.ts';
+
+/** The types that a store passes to its builder. */
+export interface StoreTypes {
+  /** The types that Pothos' generator wrote for the models. */
+  readonly PrismaTypes: object;
+}
+
+/** The full types of a store's builder. */
+interface BuilderTypes<Types extends StoreTypes, Context extends object = CallContext> {
+  Context: Context;
+  PrismaTypes: Types['PrismaTypes'];
+  Scalars: {
+    ID: { Input: string; Output: bigint | string };
+    DateTime: { Input: Date; Output: Date };
+    Date: { Input: Date; Output: Date };
+  };
+  Connection: { totalCount: () => Promise<number> };
+  DefaultFieldNullability: false;
+  DefaultEdgesNullability: false;
+  DefaultNodeNullability: false;
+}
+
+export type Builder<
+  Types extends StoreTypes = StoreTypes,
+  Context extends object = CallContext,
+> = PothosSchemaTypes.SchemaBuilder<
+  PothosSchemaTypes.ExtendDefaultTypes<BuilderTypes<Types, Context>>
+>;
 
 const part = (listPart: ListPart) => ({ extensions: { listPart } });
 

@@ -6,7 +6,6 @@ import { MAX_LINES, MAX_LIST_SIZE } from '../contract/parse.ts';
 import type { Mutate } from '../model/define-write.ts';
 import { toFieldName, upperFirst } from '../model/words.ts';
 import type { Deleted, Repository } from '../repository.ts';
-import type { Builder, StoreTypes } from './builder-types.ts';
 import { requireInputs } from './check-store.ts';
 import { createCount, createPage, defineList, rootPage } from './connections.ts';
 import { costOf, lineCost, listOf, textsOf } from './cost-directives.ts';
@@ -14,6 +13,7 @@ import type { ErrorTypes } from './error-types.ts';
 import type { InputTypes } from './input-types.ts';
 import { IDEMPOTENCY_KEY } from './mutations.ts';
 import { NODE_ID, toNodeId } from './nodes.ts';
+import type { Builder, StoreTypes } from './pothos.ts';
 import { rowByArgument } from './rows.ts';
 
 const constraintErrors = ({ constraints }: Repository): ErrorType[] =>

@@ -7,7 +7,7 @@ import {
   isScalarType,
 } from 'graphql';
 
-import { MAX_SORTED_LENGTH } from '../list/sorts.ts';
+import { MAX_SORTED_LENGTH } from '../list/listing.ts';
 import type { Model } from '../model/stored-table.ts';
 import { TEXT_LENGTH } from './cost-directives.ts';
 import type { FieldArguments, ListSize } from './field-extensions.ts';

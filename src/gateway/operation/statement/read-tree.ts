@@ -15,14 +15,7 @@ import {
 } from 'graphql';
 import parameter from 'sql-template-tag';
 
-import type {
-  AggregateRow,
-  CountOfRows,
-  ListOfRows,
-  ListPart,
-  RelatedRow,
-  RowByArgument,
-} from '../../schema/field-extensions.ts';
+import type { ListPart, SqlOf } from '../../schema/field-extensions.ts';
 import { createSelectionsIn, type Fragments } from '../accept/document-size.ts';
 import type { VariableValues } from '../accept/field-cost.ts';
 import { formatOf, UNSENDABLE } from './json-sql.ts';
@@ -169,7 +162,7 @@ class Reader {
     return `t${this.aliases}`;
   }
 
-  #readRow(how: RowByArgument | AggregateRow, selected: Selected): RowNode {
+  #readRow(how: SqlOf<'row' | 'aggregate'>, selected: Selected): RowNode {
     const alias = this.#alias();
     const aliased: RowAlias = how.kind === 'row' ? { alias, table: how.table } : { alias };
     const { read = unsupported } = selected.field.extensions;
@@ -184,7 +177,7 @@ class Reader {
   }
 
   #readRelated(
-    { table, by, value, otherwise }: RelatedRow,
+    { table, by, value, otherwise }: SqlOf<'related'>,
     selected: Selected,
     outer: RowAlias,
   ): RelatedNode {
@@ -196,7 +189,7 @@ class Reader {
     return { kind: 'related', ...row, id: columnOf(outer, by), json, missing };
   }
 
-  #readList({ kind, source }: ListOfRows | CountOfRows, selected: Selected): List {
+  #readList({ kind, source }: SqlOf<'list' | 'count'>, selected: Selected): List {
     const { table, parent, toWindow } = source;
     const row: Stored = { table, alias: this.#alias() };
     const json: List['json'] = kind === 'count' ? { kind } : this.#readInside(selected, row);

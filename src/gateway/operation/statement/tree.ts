@@ -1,7 +1,7 @@
 import type { Sql } from 'sql-template-tag';
 
 import type { Window } from '../../list/window.ts';
-import type { Table } from '../../model/table.ts';
+import type { Table } from '../../model/stored-table.ts';
 import type { ListValue } from '../../schema/field-extensions.ts';
 import type { VariableValues } from '../accept/field-cost.ts';
 import type { SqlValue } from './json-sql.ts';
