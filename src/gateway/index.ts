@@ -2,15 +2,7 @@
 
 // Errors, rules for input, and times as text.
 export { errorOf, type GatewayError, InvalidInput } from './contract/gateway-error.ts';
-export {
-  argumentsOf,
-  Id,
-  MAX_LINES,
-  MAX_LIST_SIZE,
-  parseArguments,
-  parseId,
-  RowId,
-} from './contract/parse.ts';
+export { Id, MAX_LINES, MAX_LIST_SIZE, parseArguments, parseId, RowId } from './contract/parse.ts';
 export { timeAsText } from './kinds/times.ts';
 
 // The database: statements, and the meaning of PostgreSQL's errors.
@@ -20,7 +12,6 @@ export { onlyRow, type Session } from './database/session.ts';
 // Tables and lists: how a type's rows are read, filtered, sorted and written.
 export * as filterBy from './list/filter-by.ts';
 export { defineWrite } from './model/define-write.ts';
-export { writeOnce } from './model/idempotency.ts';
 export { createBatcher, type DataSource, MAX_SHARED } from './model/loaders.ts';
 export { insertLines, linesOf, rowsOfLines } from './model/lines.ts';
 export { createRepository } from './repository.ts';

@@ -94,10 +94,6 @@ function toArgumentIssue(issue: z.core.$ZodIssue, args: object): Issue {
   };
 }
 
-/** Returns the rule for a mutation's arguments, including the idempotency key that all mutations take. */
-export const argumentsOf = <const Shape extends z.ZodRawShape>(shape: Shape) =>
-  z.object({ ...shape, idempotencyKey: Text255.nullish() });
-
 /**
  * Validates and converts all arguments of a mutation.
  * @throws InvalidInput with the first 100 invalid values

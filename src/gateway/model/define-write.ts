@@ -26,8 +26,8 @@ interface Write<Shape extends z.ZodRawShape, Result> {
    */
   readonly digested?: (args: ArgumentsOf<Shape>) => unknown;
   /**
-   * Returns the part of a result that is stored. It is also called for results that another release stored. For a row,
-   * it is `normalize` of the row's table.
+   * Returns the part of a result that is stored. It also completes results that another release stored, which may lack
+   * columns. For a row, it is `normalize` of the row's table.
    */
   readonly stored: (result: Result) => Result;
   /** Whether `write` needs a transaction even without an idempotency key, because it runs several statements. */
@@ -55,24 +55,20 @@ interface Write<Shape extends z.ZodRawShape, Result> {
  * Creates the function of a mutation, which validates the arguments and writes once per idempotency key. The function
  * throws InvalidInput, IdempotencyConflict, and the errors of `write` and `toError`.
  */
-export function defineWrite<const Shape extends z.ZodRawShape, Result>({
-  operation,
-  args: shape,
-  digested = (args) => args,
-  stored,
-  inTransaction,
-  write,
-  toError = (error) => error,
-}: Write<Shape, Result>): Mutate<Result> {
-  const rule = z.object(shape).and(z.object({ idempotencyKey: Text255.nullish() }));
+export function defineWrite<const Shape extends z.ZodRawShape, Result>(
+  mutation: Write<Shape, Result>,
+): Mutate<Result> {
+  const { digested = (args) => args, inTransaction, write, toError = (error) => error } = mutation;
+  const rule = z.object(mutation.args).and(z.object({ idempotencyKey: Text255.nullish() }));
   return async (db, given, caller) => {
     const { idempotencyKey: key, ...rest } = parseArguments(rule, given);
     // `rest` contains the arguments of the shape.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const args = rest as unknown as ArgumentsOf<Shape>;
-    const request = { key, caller, operation, input: digested(args), stored, inTransaction };
+    const run = (session: Session): Promise<Result> => write(session, args);
     try {
-      return await writeOnce(db, request, (session) => write(session, args));
+      if (key == null) return await (inTransaction ? db.transaction(run) : run(db));
+      return await writeOnce(db, { key, caller, input: digested(args) }, mutation, run);
     } catch (error) {
       throw toError(error, args);
     }

@@ -7,19 +7,13 @@ import type { Database } from '../database/database.ts';
 import type { Session } from '../database/session.ts';
 import { parseStored, type StoredValue, stringifyStored } from './stored-value.ts';
 
-/** A write that a caller may safely retry. */
-interface IdempotentWrite<Result> {
-  /** The idempotency key; null or undefined if the request has no key. */
-  readonly key: string | null | undefined;
+/** A request that the caller may safely repeat. */
+interface Repeatable {
+  readonly key: string;
   /** The subject of the caller that sent the key; undefined without authentication. */
   readonly caller: string | undefined;
-  readonly operation: string;
   /** The parsed input, in which different spellings of a value are equal. */
   readonly input: unknown;
-  /** Returns the part of a result that is stored. It also completes other releases' results, which may lack columns. */
-  readonly stored: (result: Result) => Result;
-  /** Whether the write needs a transaction even without a key. */
-  readonly inTransaction?: boolean | undefined;
 }
 
 const digest = (value: unknown): Buffer =>
@@ -38,15 +32,14 @@ const toStoredKey = (key: string, caller: string | undefined): string =>
  *
  * @throws IdempotencyConflict
  */
-export async function writeOnce<Result>(
+export function writeOnce<Result>(
   db: Database,
-  request: IdempotentWrite<Result>,
+  { key, caller, input }: Repeatable,
+  { operation, stored }: { operation: string; stored: (result: Result) => Result },
   write: (session: Session) => Promise<Result>,
 ): Promise<Result> {
-  const { key, stored, inTransaction } = request;
-  if (key == null) return inTransaction ? db.transaction(write) : write(db);
-  const storedKey = toStoredKey(key, request.caller);
-  const hash = digest([request.operation, request.input]);
+  const storedKey = toStoredKey(key, caller);
+  const hash = digest([operation, input]);
   return db.transaction(async (session) => {
     const [entry] = await session.write<{ hash: Uint8Array; result: StoredValue | null }>(
       sql`
