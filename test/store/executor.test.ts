@@ -85,7 +85,8 @@ const useCall: Plugin<Call> = {
     if (!operation) throw new Error('The document has no such operation.');
     const variables = pickDeclared(operation.node, variableValues ?? {}, LIMITS);
     const coerced = coerceVariables(operation, variables);
-    extendContext({ operation, variables, coerced, estimate: operation.estimate(variables) });
+    const estimate = operation.estimate(coerced ?? variables);
+    extendContext({ operation, variables, coerced, estimate });
   },
 };
 

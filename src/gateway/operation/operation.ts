@@ -7,7 +7,7 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 
-import { estimate, estimateKeyOf, withDefaults } from './accept/cost.ts';
+import { estimateKeyOf, Estimator } from './accept/cost.ts';
 import { type Fragments, fragmentsOf } from './accept/document-size.ts';
 import type { Estimate, VariableValues } from './accept/field-cost.ts';
 import { findUsage, type Usage } from './accept/usage.ts';
@@ -21,7 +21,6 @@ const MAX_ESTIMATES = { max: 10, maxSize: 2000 };
 export class Operation {
   static #count = 0;
 
-  /** Identifies the operation in this process. */
   readonly id = (Operation.#count += 1);
   readonly schema: GraphQLSchema;
   readonly document: DocumentNode;
@@ -62,17 +61,17 @@ export class Operation {
     );
   }
 
-  /** Estimates the worst case of executing the operation with the variables of a request. The document must be valid. */
-  estimate(requestVariables: VariableValues): Estimate {
+  /** Estimates the worst case of executing the operation with these variables, with their defaults. The document must be valid. */
+  estimate(variables: VariableValues): Estimate {
     if (this.#constant) return this.#constant;
-    const variables = withDefaults(this.node, requestVariables);
     const known = this.#names && this.#estimates.get(estimateKeyOf(this.#names, variables));
     if (known) return known;
-    const made = estimate(this.schema, this.node, this.fragments, variables);
-    this.#names ??= [...made.used];
-    if (this.#names.length === 0) this.#constant = made.estimate;
-    else this.#estimates.set(estimateKeyOf(this.#names, variables), made.estimate);
-    return made.estimate;
+    const estimator = new Estimator(this.schema, this.fragments, variables);
+    const estimate = estimator.ofOperation(this.node);
+    this.#names ??= [...estimator.used];
+    if (this.#names.length === 0) this.#constant = estimate;
+    else this.#estimates.set(estimateKeyOf(this.#names, variables), estimate);
+    return estimate;
   }
 }
 

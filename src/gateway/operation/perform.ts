@@ -107,7 +107,6 @@ class HttpClient implements Recipient {
   }
 }
 
-/** A call that is not accepted yet. */
 type Arrived = Omit<Call, 'operation' | 'variables' | 'coerced' | 'estimate'>;
 
 /**
@@ -176,7 +175,8 @@ function accept(
   if (errors.length > 0) return { errors };
   const variables = pickDeclared(operation.node, params.variables ?? {}, limits);
   const coerced = coerceVariables(operation, variables);
-  const estimate = operation.estimate(variables);
+  // Variables that don't fit have no defaults; the operation won't be executed.
+  const estimate = operation.estimate(coerced ?? variables);
   // Still the object that the plugins have got.
   const call: Call = Object.assign(arrived, { operation, variables, coerced, estimate });
   return rejectCostly(call, limits) ?? call;
@@ -236,7 +236,6 @@ export function createExecutor(
     return call;
   };
 
-  /** Performs an operation: finds its document, accepts the request, and executes the call. */
   const perform = async (request: OperationRequest): Promise<Results> => {
     const { params, caller, text = documents.textOf(params, caller) } = request;
     const arrived = toContext(request, context);

@@ -12,7 +12,6 @@ import {
   type SelectionSetNode,
   TypeMetaFieldDef,
   type ValueNode,
-  valueFromASTUntyped,
 } from 'graphql';
 
 import { MAX_LIST_SIZE } from '../../contract/parse.ts';
@@ -57,8 +56,13 @@ interface Around {
 
 const NO_PAGE: Around = { rowFields: [], size: 1, scanFactor: 1 };
 
-/** Estimates an operation and its parts. */
-class Estimator {
+/**
+ * Estimates the worst case of executing an operation with these variables, including their defaults, whatever data is
+ * stored. The document must be valid. Each field costs its weight, its rows and its arguments, multiplied by the sizes of
+ * the lists around it. A field that needs a statement costs STATEMENT_COST more, once for all rows around it. Selections
+ * that @skip or @include exclude count too, and repeated selections count each time.
+ */
+export class Estimator {
   /** The names of the variables on which the estimate depends. */
   readonly used = new Set<string>();
   readonly #schema: GraphQLSchema;
@@ -180,22 +184,6 @@ class Estimator {
   }
 }
 
-/** Returns the variables of a request, with defaults for the variables that it omits. */
-export function withDefaults(
-  { variableDefinitions = [] }: OperationDefinitionNode,
-  variables: VariableValues,
-): VariableValues {
-  // No prototype, because a variable may be named `constructor`.
-  const all: Record<string, unknown> = Object.create(null);
-  for (const { variable, defaultValue } of variableDefinitions) {
-    const name = variable.name.value;
-    const isSet = Object.hasOwn(variables, name) && variables[name] !== undefined;
-    if (isSet) all[name] = variables[name];
-    else if (defaultValue) all[name] = valueFromASTUntyped(defaultValue);
-  }
-  return all;
-}
-
 /**
  * Returns what stands for a value in a cache key. It is the same for all strings that cost the same, and for all lists
  * of the same length whose strings cost the same.
@@ -221,19 +209,3 @@ export const estimateKeyOf = (names: readonly string[], variables: VariableValue
     names.map((name) => variables[name]),
     toKey,
   );
-
-/**
- * Estimates the worst case of executing an operation with these variables, including their defaults, whatever data is
- * stored. The document must be valid. Each field costs its weight, its rows and its arguments, multiplied by the sizes of
- * the lists around it. A field that needs a statement costs STATEMENT_COST more, once for all rows around it. Selections
- * that @skip or @include exclude count too, and repeated selections count each time.
- */
-export function estimate(
-  schema: GraphQLSchema,
-  node: OperationDefinitionNode,
-  fragments: Fragments,
-  variables: VariableValues,
-) {
-  const estimator = new Estimator(schema, fragments, variables);
-  return { estimate: estimator.ofOperation(node), used: estimator.used };
-}

@@ -69,7 +69,6 @@ function createFold(
 
 const add = (total: number, next: number): number => total + next;
 
-/** Counts the nodes of a value. */
 function sizeOf(value: ValueNode): number {
   if (value.kind === Kind.LIST) return value.values.reduce((sum, part) => sum + sizeOf(part), 1);
   if (value.kind !== Kind.OBJECT) return 1;

@@ -68,7 +68,6 @@ function declaredBy(type: GraphQLNamedType, field: string): string {
   return (interfaces.find((one) => field in one.getFields()) ?? type).name;
 }
 
-/** Creates a visitor that collects the schema elements of each node. */
 function createVisitor(
   schema: GraphQLSchema,
   typeInfo: TypeInfo,

@@ -3,10 +3,9 @@ import { LRUCache } from 'lru-cache';
 
 import type { DataSource } from '../../model/loaders.ts';
 import type { VariableValues } from '../accept/field-cost.ts';
-import { readArguments, type StatementArguments } from './read-arguments.ts';
 import { type Query, readTree } from './read-tree.ts';
-import type { Tree } from './tree.ts';
-import { type StatementText, writeStatement } from './write-statement.ts';
+import type { StatementArguments, Tree } from './tree.ts';
+import { readArguments, type StatementText, writeStatement } from './write-statement.ts';
 import { writeTree } from './write-tree.ts';
 
 /**
@@ -148,7 +147,6 @@ export class CompiledQuery {
     return this.#keepsPlans ? tree : undefined;
   }
 
-  /** Prepares a tree for the arguments of a request. */
   #prepareTree(
     tree: Tree,
     treeKey: string,

@@ -61,7 +61,6 @@ interface Selected {
 const argumentsOf = ({ field, node }: Selected, variables: VariableValues): VariableValues =>
   getArgumentValues(field, node, variables);
 
-/** Reads a value, whose SQL is given for the row. */
 const readValue = ({ field: { type } }: Selected, sql: string): Value => ({
   kind: 'value',
   sql,
@@ -100,7 +99,6 @@ type Collecting = [GraphQLSchema, Parameters<typeof collectFields>[1], Record<st
 class Reader {
   readonly rows: RowNode[] = [];
   readonly lists: List[] = [];
-  /** The nodes of all fields. */
   readonly read = new Set<FieldNode>();
   /** The number of rows, related rows and lists. */
   aliases = 0;
@@ -111,7 +109,6 @@ class Reader {
     this.#collecting = collecting;
   }
 
-  /** Reads the fields of a type as the members of an object. */
   readFields(
     type: GraphQLObjectType,
     selections: ReadonlyMap<string, FieldNode[]>,
@@ -130,7 +127,6 @@ class Reader {
     return { kind: 'object', members };
   }
 
-  /** Reads what is selected inside a field. */
   #readInside({ field, nodes }: Selected, row: RowAlias | undefined): ObjectNode {
     const type = getNamedType(field.type);
     if (!isObjectType(type)) return unsupported();
@@ -138,7 +134,6 @@ class Reader {
     return this.readFields(type, fields, row);
   }
 
-  /** Reads a field as the schema describes it. */
   #readField(selected: Selected): Node {
     const { row, field } = selected;
     const { sql: how, listPart } = field.extensions;

@@ -58,7 +58,6 @@ export interface List extends Stored {
   readonly reads: boolean;
   /** Whether the page's rows are numbered, and one more is read, for `pageInfo`. */
   readonly isNumbered: boolean;
-  /** Whether all rows are counted. */
   readonly counts: boolean;
 }
 
@@ -87,4 +86,19 @@ export interface Tree {
   readonly lists: readonly List[];
   /** The number of related rows and lists. */
   readonly relations: number;
+}
+
+/** The arguments of one request, as SQL. */
+export interface StatementArguments {
+  /** The id of each row, and the SELECT of each aggregate. */
+  readonly pieceOf: ReadonlyMap<RowNode, Sql>;
+  readonly windowOf: ReadonlyMap<List, Window>;
+  /** The ids, the aggregates, and the conditions of lists. Each is in the text, at least once. */
+  readonly pieces: ReadonlySet<Sql>;
+  /** The values of the parameters, in the order of the pieces. */
+  readonly values: readonly unknown[];
+  /** The types of the parameters in PostgreSQL; undefined for a type whose values can't be in an array. */
+  readonly types: readonly (string | undefined)[];
+  /** Identifies the text: arguments with the same key produce the same statement. */
+  readonly key: string;
 }

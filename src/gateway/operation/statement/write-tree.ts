@@ -5,10 +5,18 @@ import { selectRows } from '../../list/pages.ts';
 import type { Window } from '../../list/window.ts';
 import type { ListValue } from '../../schema/field-extensions.ts';
 import { concatenate, orElse, UNSENDABLE, writeValue } from './json-sql.ts';
-import type { StatementArguments } from './read-arguments.ts';
-import type { Items, List, Node, ObjectNode, RelatedNode, RowNode, Stored, Tree } from './tree.ts';
+import type {
+  Items,
+  List,
+  Node,
+  ObjectNode,
+  RelatedNode,
+  RowNode,
+  StatementArguments,
+  Stored,
+  Tree,
+} from './tree.ts';
 
-/** A page whose parts are written. */
 interface WrittenPage {
   readonly list: List;
   readonly window: Window;

@@ -14,12 +14,6 @@ import type { Call } from '../request.ts';
 
 const { MUTATION, QUERY, SUBSCRIPTION } = OperationTypeNode;
 
-const tooCostly = (cost: number, maxCost: number): GatewayError =>
-  new GatewayError(
-    'QUERY_TOO_COSTLY',
-    `The operation costs ${cost}; at most ${maxCost} is allowed.`,
-  );
-
 const responseTooLarge = (maxBytes: number): GatewayError =>
   new GatewayError('RESPONSE_TOO_LARGE', `The response would be larger than ${maxBytes} bytes.`);
 
@@ -50,7 +44,10 @@ const rejection = (error: GatewayError, call: Call, limits: Limits): ExecutionRe
 function findError(call: Call, limits: Limits): GatewayError | undefined {
   const { operation, estimate } = call;
   const allowed = allowedFor(call, limits);
-  if (estimate.cost > allowed) return tooCostly(estimate.cost, allowed);
+  if (estimate.cost > allowed) {
+    const message = `The operation costs ${estimate.cost}; at most ${allowed} is allowed.`;
+    return new GatewayError('QUERY_TOO_COSTLY', message);
+  }
   const { maxResponseBytes } = limits;
   return estimate.bytes > maxResponseBytes && operation.node.operation !== QUERY
     ? responseTooLarge(maxResponseBytes)

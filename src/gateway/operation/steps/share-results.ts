@@ -25,7 +25,6 @@ const numberOf = perObject(() => {
 
 interface ResultRequest {
   readonly root: Change;
-  /** The variables as JSON. */
   readonly variables: string;
   readonly stream: Stream;
 }
