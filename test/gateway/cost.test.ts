@@ -119,6 +119,12 @@ describe('the cost of an operation', () => {
     },
   );
 
+  it('is that of a list with one value for a variable with one value in place of a list', async () => {
+    const query = 'query ($ids: [ID!]!) { nodes(nodeIds: $ids) { nodeId } }';
+    const alone = await askCost(gateway, { query, variables: { ids: 'zg' } });
+    expect(alone).toEqual(await askCost(gateway, { query, variables: { ids: ['zg'] } }));
+  });
+
   const VALUES =
     'null true false -5 0 1 7 100 1000 1e400 "" "zg" "Pet" "name" [] ["zg"] ["a","b","c","d","e","f","g"] {} [{}] ' +
     '{"name":null} {"name":true} {"name":false} {"name":"zg"} {"name":"name"} {"name":["zg"]} {"status":["SOLD"]} {"":["zg"]}';

@@ -55,49 +55,15 @@ function readJson(file: string): unknown {
   }
 }
 
-/**
- * Parses and validates a document. This is done at startup, because clients could not correct an invalid document. A
- * trusted document is validated only once, so of the limits on documents, only the length applies.
- */
-function parseTrusted(text: string, schema: GraphQLSchema, bounds: Bounds): DocumentNode {
-  const parsed = parse(text, { maxSourceLength: bounds.limits.maxDocumentLength });
-  const [error] = validateDocument(bounds, schema, parsed);
-  if (error) throw error;
-  return parsed;
-}
-
-/**
- * Parses and validates all documents.
- * @throws ConfigError if two documents have the same id, or if a document cannot be executed
- */
-function toManifest(
-  texts: readonly [string, string][],
-  schema: GraphQLSchema,
-  bounds: Bounds,
-): Manifest {
-  const manifest = new Map<string, TrustedDocument>();
-  for (const [id, text] of texts) {
-    const key = withoutPrefix(id);
-    if (manifest.has(key)) {
-      throw new ConfigError(`DOCUMENTS_MANIFEST contains two documents with the id ${key}.`);
-    }
-    try {
-      manifest.set(key, { text, parsed: parseTrusted(text, schema, bounds) });
-    } catch (error) {
-      throw new ConfigError(
-        `The document ${id} in DOCUMENTS_MANIFEST cannot be executed: ${toError(error).message}`,
-      );
-    }
-  }
-  return manifest;
-}
-
 // Caches each manifest, so that the manifest checked before the database opens is also the manifest in use.
 const manifestsOf = perObject((_schema: GraphQLSchema) => new WeakMap<Bounds, Manifest>());
 
 /**
- * Reads the manifest of trusted documents, once for each schema and configuration.
- * @throws ConfigError if the file can't be read or is not a manifest, or if its documents cannot be used
+ * Reads the manifest of trusted documents, once for each schema and configuration, and parses and validates them: clients
+ * could not correct an invalid document. Each is validated only once, so of the limits on documents, only the length
+ * applies.
+ * @throws ConfigError if the file can't be read or is not a manifest, if two documents have the same id, or if one can't be
+ * executed
  */
 export function readManifest(file: string, schema: GraphQLSchema, bounds: Bounds): Manifest {
   const manifests = manifestsOf(schema);
@@ -109,7 +75,23 @@ export function readManifest(file: string, schema: GraphQLSchema, bounds: Bounds
       `DOCUMENTS_MANIFEST must be a JSON object that maps ids to documents, or an Apollo manifest: ${file} is neither.`,
     );
   }
-  const manifest = toManifest(texts, schema, bounds);
+  const manifest = new Map<string, TrustedDocument>();
+  for (const [id, text] of texts) {
+    const key = withoutPrefix(id);
+    if (manifest.has(key)) {
+      throw new ConfigError(`DOCUMENTS_MANIFEST contains two documents with the id ${key}.`);
+    }
+    try {
+      const parsed = parse(text, { maxSourceLength: bounds.limits.maxDocumentLength });
+      const [error] = validateDocument(bounds, schema, parsed);
+      if (error) throw error;
+      manifest.set(key, { text, parsed });
+    } catch (error) {
+      throw new ConfigError(
+        `The document ${id} in DOCUMENTS_MANIFEST cannot be executed: ${toError(error).message}`,
+      );
+    }
+  }
   manifests.set(bounds, manifest);
   return manifest;
 }
