@@ -52,7 +52,6 @@ function pageSizeOf({ first, last }: ListArguments): number {
   return size;
 }
 
-/** Creates the order of a list, as SQL. */
 function createOrder<Row>(listing: Listing<Row>, field: string) {
   const key = listing.keys[field];
   const { column } = listing.table.id;

@@ -46,7 +46,6 @@ export const createCount = <Row, Parent extends object>(
     loadCount(context.source, { parent: parentOf(parent), args: undefined }, context.recipient),
 });
 
-/** Resolves a field to a page of all rows. */
 export const rootPage = createPage(() => ALL_ROWS);
 
 /** Defines the count that every list has. */

@@ -43,7 +43,6 @@ function toSentence({ path, message }: Issue): string {
   return shorten(`${upperFirst(toWord(name))} ${message}`, SENTENCE_BYTES);
 }
 
-/** Defines the interface `Error`. */
 function defineInterface(builder: Builder) {
   // Referenced by name, because the enum is defined last. Pothos finds the enum when the schema is built.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion

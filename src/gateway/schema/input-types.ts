@@ -30,7 +30,6 @@ export class InputTypes {
     this.#SortDirection = defineSortDirection(builder);
   }
 
-  /** Returns a type that is defined on first use. */
   #share(name: string, define: () => InputRef<object>): InputRef<object> {
     const type = this.#shared.get(name) ?? define();
     this.#shared.set(name, type);
@@ -49,7 +48,6 @@ export class InputTypes {
     );
   }
 
-  /** Returns the options of a filter's field. */
   #toOptions(
     { type, isList, cost, changesCost }: Filter,
     place: Place,
@@ -87,7 +85,6 @@ export class InputTypes {
     });
   }
 
-  /** Defines the type of a list's sort. */
   sortOf({ words: { prefix }, sorts }: Repository) {
     return this.#builder.inputType(`${prefix}Sort`, {
       description: 'The order of the list. Items with equal values are sorted by id.',
@@ -112,7 +109,6 @@ export class InputTypes {
     });
   }
 
-  /** Returns the type of a new row. */
   newRowOf({ type, words, inputs }: Repository): InputRef<object> {
     const name = `New${type}`;
     return this.#share(name, () =>

@@ -119,10 +119,7 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
       onlyAdds: true,
       extensions: costOf(repository),
       errors: { types: constraintErrors(repository) },
-      args: {
-        ...this.#inputArgument(this.newInput(), `The new ${words.singular}.`),
-        ...this.#keyArgument(),
-      },
+      args: this.#inputArguments(this.newInput(), `The new ${words.singular}.`),
       resolve: resolveBy(repository.create),
     };
   }
@@ -137,8 +134,7 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
       errors: { types: [repository.notFound, ...constraintErrors(repository)] },
       args: {
         id: this.#idArgument(),
-        ...this.#inputArgument(this.#inputs.updateOf(repository), 'The changes.'),
-        ...this.#keyArgument(),
+        ...this.#inputArguments(this.#inputs.updateOf(repository), 'The changes.'),
       },
       resolve: resolveBy(repository.update),
     };
@@ -158,7 +154,7 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
       description: `Deletes ${words.aSingular}.${rule ?? ''}`,
       extensions: costOf(repository),
       errors: { types: [notFound, ...(inUse ? [inUse] : [])] },
-      args: { id: this.#idArgument(), ...this.#keyArgument() },
+      args: this.idArguments(),
       resolve: resolveBy(repository.delete),
     };
   }
@@ -257,6 +253,11 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
     };
   }
 
+  /** The arguments of a mutation that needs only the id of a row. */
+  idArguments() {
+    return { id: this.#idArgument(), ...this.#keyArgument() };
+  }
+
   #idArgument() {
     const { idOf } = this.#repository.words;
     return this.#builder.args((t) => ({
@@ -264,10 +265,11 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
     })).id;
   }
 
-  #inputArgument(type: InputRef, description: string) {
+  #inputArguments(type: InputRef, description: string) {
     const extensions = textsOf(this.#repository);
     return this.#builder.args((t) => ({
       input: t.field({ type, required: true, description, extensions }),
+      ...this.#keyArgument(),
     }));
   }
 

@@ -1,15 +1,5 @@
-import {
-  GraphQLError,
-  GraphQLID,
-  GraphQLList,
-  GraphQLNonNull,
-  GraphQLScalarType,
-  GraphQLSchema,
-  type GraphQLType,
-  isInputObjectType,
-} from 'graphql';
-
-import { fieldsIn } from './fields-in.ts';
+import { healSchema } from '@graphql-tools/utils';
+import { GraphQLError, GraphQLID, GraphQLScalarType, type GraphQLSchema } from 'graphql';
 
 /**
  * The scalar ID: an int64 in decimal digits, or a global id (nodes.ts). JSON numbers are accepted only if they are exact.
@@ -26,29 +16,8 @@ export const ID = new GraphQLScalarType({
   },
 });
 
-/** Returns a type with the gateway's ID in place of that of graphql-js. */
-function withId<Type extends GraphQLType>(type: Type): Type;
-function withId(type: GraphQLType): GraphQLType {
-  if (type instanceof GraphQLNonNull) return new GraphQLNonNull(withId(type.ofType));
-  if (type instanceof GraphQLList) return new GraphQLList(withId(type.ofType));
-  return type === GraphQLID ? ID : type;
-}
-
-/**
- * Returns a schema in which all fields and arguments have the gateway's ID, because Pothos 4.15 always takes that of
- * graphql-js. The types of `schema` are changed.
- */
+/** Gives all fields and arguments of a schema the gateway's ID, because Pothos 4.15 always takes that of graphql-js. */
 export function replaceId(schema: GraphQLSchema): GraphQLSchema {
-  for (const { field } of fieldsIn(schema)) {
-    field.type = withId(field.type);
-    for (const argument of field.args) argument.type = withId(argument.type);
-  }
-  const types = Object.values(schema.getTypeMap());
-  for (const type of types.filter(isInputObjectType)) {
-    for (const field of Object.values(type.getFields())) field.type = withId(field.type);
-  }
-  return new GraphQLSchema({
-    ...schema.toConfig(),
-    types: types.filter((type) => type !== GraphQLID),
-  });
+  schema.getTypeMap()['ID'] = ID;
+  return healSchema(schema);
 }

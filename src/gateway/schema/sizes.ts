@@ -42,7 +42,6 @@ export function setTextSizes(schema: GraphQLSchema, tables: Readonly<Record<stri
   }
 }
 
-/** Returns a value unless it is too large. */
 type Check = (value: unknown, args: FieldArguments) => unknown;
 const isIterable = (value: unknown): value is Iterable<unknown> =>
   typeof value === 'object' && value !== null && Symbol.iterator in value;

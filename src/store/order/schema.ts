@@ -112,10 +112,7 @@ builder.mutationFields((t) => ({
     description: 'Completes an order. If it is already complete, nothing changes.',
     scope: 'orders:write',
     errors: { types: [OrderNotFound] },
-    args: {
-      id: t.arg.id({ required: true, description: 'The id of the order.' }),
-      idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
-    },
+    args: fields.idArguments(),
     resolve: (_root, args, { source, caller }) => completeOrder(source.db, args, caller.subject),
   }),
   cancelOrder: t.field({
@@ -123,10 +120,7 @@ builder.mutationFields((t) => ({
     description: 'Deletes an open order and returns its units to the stock, in one transaction.',
     scope: 'orders:write',
     errors: { types: [OrderNotFound, OrderComplete, StockLimitExceeded] },
-    args: {
-      id: t.arg.id({ required: true, description: 'The id of the order.' }),
-      idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
-    },
+    args: fields.idArguments(),
     resolve: (_root, args, { source, caller }) => cancelOrder(source.db, args, caller.subject),
   }),
 }));
