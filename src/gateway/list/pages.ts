@@ -94,13 +94,13 @@ function createReader<Row>(listing: Listing<Row>, parent?: Parent<Row>) {
     db: Database,
     ids: readonly bigint[],
     args: ListArguments,
-  ): Promise<Map<bigint, Page<Row>>> => {
+  ): Promise<(id: bigint) => Page<Row>> => {
     const window = toWindow(args);
     const statement = parent ? selectPages(ids, window) : selectPage(window.conditions, window);
     const rows = await db.query<Row>(statement, window);
     const rowsOf = new Map<bigint, Row[]>(ids.map((id) => [id, []]));
     for (const row of rows) rowsOf.get(parent?.of(row) ?? ALL_ROWS)?.push(row);
-    return new Map([...rowsOf].map(([id, own]) => [id, toPage(listing, window, own)]));
+    return (id) => toPage(listing, window, rowsOf.get(id) ?? []);
   };
 
   /** Counts the rows of each parent that match a filter. A count is heavy, because it reads every row it counts. */
@@ -108,7 +108,7 @@ function createReader<Row>(listing: Listing<Row>, parent?: Parent<Row>) {
     db: Database,
     ids: readonly bigint[],
     filter: ListArguments['filter'],
-  ): Promise<Map<bigint, number>> => {
+  ): Promise<(id: bigint) => number> => {
     const { filters, planning } = toWindow({ filter });
     const statement = parent
       ? sql`select ${column} as id, count(*) from ${from}
@@ -119,7 +119,7 @@ function createReader<Row>(listing: Listing<Row>, parent?: Parent<Row>) {
       load: 'heavy',
     });
     const counts = new Map(rows.map(({ id, count }) => [id, Number(count)]));
-    return new Map(ids.map((id) => [id, counts.get(id) ?? 0]));
+    return (id) => counts.get(id) ?? 0;
   };
 
   return { toWindow, readPages, readCounts };
@@ -132,10 +132,10 @@ type ListLoader<Args, Value> = (
   recipient: Recipient,
 ) => Promise<Value>;
 
-/** Creates a loader. All parents with equal arguments share a statement, which counts for the first of its requests. */
+/** All parents with equal arguments share a statement, which counts for the first of its requests. */
 const byParent = <Args, Value>(
   name: string,
-  read: (db: Database, ids: readonly bigint[], args: Args) => Promise<Map<bigint, Value>>,
+  read: (db: Database, ids: readonly bigint[], args: Args) => Promise<(id: bigint) => Value>,
 ): ListLoader<Args, Value> =>
   createBatcher<{ parent: bigint; args: Args }, Value>({
     groupBy: ({ args }) => JSON.stringify([args]),
@@ -146,9 +146,7 @@ const byParent = <Args, Value>(
       const valueOf = await recipients.lists.run('', () =>
         read(bindSource(source, recipients).db, [...new Set(ids)], args),
       );
-      return ids.map(
-        (id) => valueOf.get(id) ?? new Error(`The loader ${name} returned nothing for ${id}.`),
-      );
+      return ids.map(valueOf);
     },
   });
 
