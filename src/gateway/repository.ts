@@ -152,7 +152,7 @@ function createWrites<Row extends object, const Of extends Inputs<Row>>(
           await (insertMany?.(session, [input]) ??
             session.write<Row>(table.insert(input as object))),
         ),
-      toError: (error, { input }) => toConstraintError(error, constraints, input),
+      toError: (error, { input }) => toConstraintError(error, constraints, [input]),
     }),
     update: defineWrite({
       operation: `update${type}`,
@@ -168,7 +168,7 @@ function createWrites<Row extends object, const Of extends Inputs<Row>>(
         if (!row) throw new NotFound(id);
         return row;
       },
-      toError: (error, { input }) => toConstraintError(error, constraints, input),
+      toError: (error, { input }) => toConstraintError(error, constraints, [input]),
     }),
     delete: defineWrite({
       operation: `delete${type}`,

@@ -170,39 +170,55 @@ export function digestOf(inputs: readonly CompleteInput[], data: object): object
   return Object.fromEntries(entries);
 }
 
-/** Returns the constraint that a row violates, with the values as PostgreSQL writes them, in the order of `fields`. */
-export function findViolated(error: unknown, constraints: readonly Constraint[]) {
-  const violation = violationOf(error);
-  if (!violation) return undefined;
-  const { columns, values, isDuplicate } = violation;
-  const found = constraints.find(
-    ({ fields, isUnique }) =>
-      isUnique === isDuplicate &&
-      fields.length === columns.length &&
-      fields.every(({ column }) => columns.includes(column)),
+const isViolated = (
+  { fields, isUnique }: Constraint,
+  { columns, isDuplicate }: NonNullable<ReturnType<typeof violationOf>>,
+): boolean =>
+  isUnique === isDuplicate &&
+  fields.length === columns.length &&
+  fields.every(({ column }) => columns.includes(column));
+
+/** Returns a value as a parameter; null if the row does not have it. */
+export const toCell = ({ kind, name }: Field, row: object): unknown => {
+  const value = valueIn(row, name);
+  return value == null ? null : kind.toParameter(value);
+};
+
+/** Returns the rows that have these values, as PostgreSQL writes them. */
+function rowsWith(rows: readonly object[], fields: readonly Field[], values: string): object[] {
+  const texts = fields.length === 1 ? [values] : values.split(', ');
+  if (texts.length !== fields.length) return [];
+  const wanted = fields.map(({ kind }, index) =>
+    kind.toParameter(kind.fromText(texts[index] ?? '')),
   );
-  if (!found) return undefined;
-  const fields = columns.flatMap((name) => found.fields.filter(({ column }) => column === name));
-  return { ...found, fields, values };
+  return rows.filter((row) => fields.every((field, index) => toCell(field, row) === wanted[index]));
 }
 
-/** Returns the error to send to the caller for a violated constraint. Returns any other error unchanged. */
+/**
+ * Returns the error to send to the caller for a constraint that one of the rows violates. Returns any other error unchanged.
+ * PostgreSQL reports only the values: `1, Rex, t`. So of several rows, the right one is unknown if it omits one of several
+ * values, or has a string with a comma.
+ */
 export function toConstraintError(
   error: unknown,
   constraints: readonly Constraint[],
-  data: object,
-  line: number | null = null,
+  rows: readonly object[],
+  areLines = false,
 ): unknown {
   const check = violatedCheck(error);
   if (check !== undefined) {
     const message = `must satisfy the constraint ${check}.`;
     return new InvalidInput([{ path: ['input'], message, code: 'INVALID_VALUE' }]);
   }
-  const violated = findViolated(error, constraints);
+  const violation = violationOf(error);
+  const violated = violation && constraints.find((one) => isViolated(one, violation));
   if (!violated) return error;
-  const [field, ...others] = violated.fields;
-  return new violated.error(
-    field && others.length === 0 ? valueIn(data, field.name) : undefined,
-    line,
-  );
+  const { columns, values, isDuplicate } = violation;
+  const fields = columns.flatMap((name) => violated.fields.filter(({ column }) => column === name));
+  const [row = {}, ...others] = areLines ? rowsWith(rows, fields, values) : rows;
+  const line = rows.indexOf(row);
+  // Each of several equal lines has the id of a missing row, but a value may be taken only by the first of them.
+  const isKnown = areLines && line >= 0 && (others.length === 0 || !isDuplicate);
+  const [value] = fields.length === 1 ? fields.map(({ name }) => valueIn(row, name)) : [];
+  return new violated.error(value, isKnown ? line : null);
 }

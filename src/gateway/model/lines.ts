@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { Id, MAX_LINES } from '../contract/parse.ts';
 import type { Session } from '../database/session.ts';
 import { defineWrite, type Mutate } from './define-write.ts';
-import { type Constraint, type ErrorAbout, findViolated, toConstraintError } from './inputs.ts';
+import { type Constraint, type ErrorAbout, toCell, toConstraintError } from './inputs.ts';
 import { type Field, type StoredTable, valueIn } from './stored-table.ts';
 
 /** Returns the rule for the lines of a mutation. No two lines may have the same value in the field that `id` names. */
@@ -46,11 +46,6 @@ export function rowsOfLines(
 
 /** The name of a column among the lines. With `#`, it differs from the names that the statements add. */
 const among = ({ ownColumn }: Field): string => `"#${ownColumn}"`;
-
-const toCell = ({ kind, name }: Field, row: object): unknown => {
-  const value = valueIn(row, name);
-  return value == null ? null : kind.toParameter(value);
-};
 
 /**
  * Returns the INSERT of several rows. The new ids follow the order of the rows, because `order by` is applied before
@@ -142,31 +137,6 @@ async function lockLines<Row>(
   return new Set(locked.map(({ id }) => id));
 }
 
-/**
- * Returns the error of the line that violates a constraint. PostgreSQL reports only the values: `1, Rex, t`. So the line is
- * unknown if it omits one of several values, or has one with a comma.
- */
-function toLineError(
-  error: unknown,
-  constraints: readonly Constraint[],
-  lines: readonly object[],
-): unknown {
-  const violated = findViolated(error, constraints);
-  if (!violated) return toConstraintError(error, constraints, {});
-  const { fields, values, isUnique } = violated;
-  const texts = fields.length === 1 ? [values] : values.split(', ');
-  const hasValues = (line: object): boolean =>
-    fields.length === texts.length &&
-    fields.every((field, index) => {
-      const { kind } = field;
-      return kind.toParameter(kind.fromText(texts[index] ?? '')) === toCell(field, line);
-    });
-  const [line, ...others] = lines.filter(hasValues);
-  // Each of several equal lines has the id of a missing row, but a value may be taken only by the first of them.
-  const isKnown = line !== undefined && (others.length === 0 || !isUnique);
-  return toConstraintError(error, constraints, line ?? {}, isKnown ? lines.indexOf(line) : null);
-}
-
 export const createCreateMany = <Row extends object, New extends object>(
   table: StoredTable<Row>,
   constraints: readonly Constraint[],
@@ -179,7 +149,7 @@ export const createCreateMany = <Row extends object, New extends object>(
     digested: ({ input }) => input,
     stored: table.normalizeAll,
     write: (session, { input }) => insert(session, input),
-    toError: (error, { input }) => toLineError(error, constraints, input),
+    toError: (error, { input }) => toConstraintError(error, constraints, input, true),
   });
 
 export function createUpdateMany<Row extends object>(
@@ -208,10 +178,11 @@ export function createUpdateMany<Row extends object>(
       return session.write<Row>(updateLines(table, input));
     },
     toError: (error, { input }) =>
-      toLineError(
+      toConstraintError(
         error,
         constraints,
         input.map(({ data }) => data),
+        true,
       ),
   });
 }
