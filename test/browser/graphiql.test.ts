@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { readExamples } from '../../src/gateway/site/graphiql.ts';
 import { petStore } from '../../src/store/index.ts';
-import { execute, executeButton, openExample, toggleExamples } from '../support/graphiql.ts';
+import { execute, openExample, toggleExamples } from '../support/graphiql.ts';
 import {
   describeInChromium,
   expectAccessible,
@@ -116,18 +116,6 @@ describeInChromium((chromium) => {
       const names = (await types.allTextContents()).slice(3);
       expect(names).toEqual(names.toSorted());
       await expectAccessible(page);
-    });
-
-    it('closes the documentation when an example opens, and shows the events of a subscription in place of a response', async () => {
-      await openExample(page, 'Orders as they arrive');
-      await page.getByRole('button', { name: 'Show Documentation Explorer' }).waitFor();
-      await executeButton(page).click();
-      await page.getByText('Waiting for events').waitFor();
-      const pane = await boxOf('.graphiql-response');
-      const events = await boxOf('#events');
-      expect(events.bottom).toBe(pane.bottom);
-      expect(events.height).toBeGreaterThan(pane.height * 0.9);
-      expect(await page.locator('.result-window').isVisible()).toBe(false);
     });
   });
 

@@ -112,16 +112,6 @@ describe('an error that can be found before execution', () => {
     },
   );
 
-  it('is ignored in a selection that is skipped', async () => {
-    const { data } = await gateway.graphql(
-      placeWith(
-        'orders(first: 1000) @include(if: $yes) { nodes { id } } ... @skip(if: true) { inventory { pet { orders(after: "x") { nodes { id } } } } }',
-      ),
-      { petId },
-    );
-    expect(data.placeOrder).toMatchObject({ id: expect.any(String) });
-  });
-
   it('is reported together with all other such errors, before a query reads anything', async () => {
     const query = `query ($id: ID!) {
         good: pet(id: "1") { id } bad: pet(id: $id) { id } pets(first: 101) { nodes { id } } ...F ...F

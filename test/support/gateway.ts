@@ -1,5 +1,3 @@
-import type { AddressInfo } from 'node:net';
-
 import { afterAll, beforeAll, expect } from 'vitest';
 
 import { type Config, type Limits, readConfig } from '../../src/gateway/config/config.ts';
@@ -12,6 +10,7 @@ import { petStore } from '../../src/store/index.ts';
 import { MIGRATIONS } from '../../src/store/migrations.ts';
 import { describeOnDatabases, openCopy, type TestDatabase } from './databases.ts';
 import { type CheckOf, checkResponse, createCheck, openApiOf } from './documented.ts';
+import { listen } from './listen.ts';
 import { post } from './post.ts';
 
 /** A GraphQL error as a caller receives it. */
@@ -104,8 +103,7 @@ export async function startGateway(
   const config = { ...configured, limits: { ...patient, ...limits } };
   const db = await open(config, log);
   const { server, stop } = await createGateway(store, db, config, log);
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = await listen(server);
 
   const checkOf = createCheck(openApiOf(config));
 

@@ -92,20 +92,6 @@ describeOnGateways(() => {
     gateway.loggedErrors.length = 0;
   });
 
-  describe('a violated foreign key', () => {
-    it.each(['no action', 'restrict'])(
-      'causes PET_IN_USE when a pet is deleted, even if the model does not contain the table that refers to the pet: on delete %s',
-      async (action) => {
-        const free = await makePet(gateway);
-        await run(`create table owners (pet_id bigint references pets on delete ${action})`);
-        await run(`insert into owners values (${free})`);
-        const code = codeOf(await mutate(`deletePet(id: "${free}")`));
-        await run('drop table owners');
-        expect(code).toBe('PET_IN_USE');
-      },
-    );
-  });
-
   describe('a write whose COMMIT fails', () => {
     beforeAll(async () => {
       await run(`create function reject_commit() returns trigger language plpgsql as
