@@ -7,7 +7,6 @@ import { execute, openExample, toggleExamples } from '../support/graphiql.ts';
 import {
   describeInChromium,
   expectAccessible,
-  expectFits,
   expectShown,
   PHONE,
 } from '../support/in-chromium.ts';
@@ -92,20 +91,6 @@ describeInChromium((chromium) => {
     beforeAll(async () => {
       page = await chromium.open('/graphql', PHONE);
       await page.getByText('OnePet').first().waitFor();
-    });
-
-    it('shows the response below the editor, both almost as wide as the screen', async () => {
-      expect(await execute(page)).toContain('"Biscuit"');
-      await expectFits(page);
-      const editor = await boxOf('.graphiql-query-editor');
-      const response = await boxOf('.graphiql-response');
-      expect(editor.width).toBeGreaterThan(PHONE.width * 0.9);
-      expect(response.width).toBe(editor.width);
-      expect(response.y).toBeGreaterThanOrEqual(editor.bottom);
-      expect(response.bottom).toBeLessThanOrEqual(PHONE.height);
-      const code = await boxOf('.graphiql-query-editor .monaco-editor');
-      expect(code.width).toBeGreaterThan(PHONE.width * 0.8);
-      expect((await boxOf('.graphiql-toolbar')).y).toBeGreaterThanOrEqual(code.bottom);
     });
 
     it('shows the documentation over the editor and the response, with the types in alphabetical order after the root types', async () => {
