@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { type Gateway, type GraphqlAnswer, startGateway } from '../support/gateway.ts';
+import { type Gateway, type GraphqlResponse, startGateway } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 import { createOutage } from '../support/outage.ts';
 import { post } from '../support/post.ts';
@@ -68,7 +68,7 @@ describe('a mutation whose write has succeeded', () => {
     );
     // The operation must not be repeated as a whole.
     expect(response.headers.get('retry-after')).toBeNull();
-    const { data, errors } = (await response.json()) as GraphqlAnswer;
+    const { data, errors } = (await response.json()) as GraphqlResponse;
     expect(data).toEqual({ a: { id: expect.any(String) }, b: null });
     expect(errors).toMatchObject([{ path: ['b'], extensions: { code: 'SERVICE_UNAVAILABLE' } }]);
     gateway.loggedErrors.length = 0;

@@ -29,7 +29,7 @@ export interface ClientError {
 // oxlint-disable-next-line typescript/no-explicit-any
 type Data = any;
 
-export interface GraphqlAnswer {
+export interface GraphqlResponse {
   status: number;
   data: Data;
   errors: ClientError[] | undefined;
@@ -50,7 +50,7 @@ export interface Gateway {
   /** The errors in the log; a test that expects errors must remove them, or else close() fails. */
   readonly loggedErrors: unknown[];
   /** Posts an operation and returns the response, which may have errors. */
-  graphql(query: string, variables?: Record<string, unknown>): Promise<GraphqlAnswer>;
+  graphql(query: string, variables?: Record<string, unknown>): Promise<GraphqlResponse>;
   /** Posts an operation that must succeed, and returns its data. */
   data(query: string, variables?: Record<string, unknown>): Promise<Data>;
   /** Sends a request; the response must be one that the OpenAPI document declares. */
@@ -109,7 +109,7 @@ export async function startGateway(
 
   const graphql: Gateway['graphql'] = async (query, variables) => {
     const response = await post({ url }, { query, variables });
-    const { data, errors, extensions } = (await response.json()) as GraphqlAnswer;
+    const { data, errors, extensions } = (await response.json()) as GraphqlResponse;
     return { status: response.status, data, errors, extensions };
   };
 

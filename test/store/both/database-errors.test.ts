@@ -8,7 +8,7 @@ import {
   describeOnGateways,
   type Gateway,
   gateway,
-  type GraphqlAnswer,
+  type GraphqlResponse,
   startGateway,
 } from '../../support/gateway.ts';
 import { letASecondPass } from '../../support/logged.ts';
@@ -43,10 +43,10 @@ const WRITES = [
 ] as const;
 
 /** Sends a mutation. */
-const mutate = (mutation: string): Promise<GraphqlAnswer> =>
+const mutate = (mutation: string): Promise<GraphqlResponse> =>
   gateway.graphql(`mutation { ${mutation} { ... on Error { code } } }`);
 
-const codeOf = ({ data, errors }: GraphqlAnswer): unknown =>
+const codeOf = ({ data, errors }: GraphqlResponse): unknown =>
   errors?.[0]?.extensions.code ?? Object.values<{ code?: string }>(data)[0]?.code;
 
 const createOpen = ({ write }: Session): Promise<unknown> =>
@@ -252,7 +252,7 @@ describeOnGateways(() => {
       for (let time = 1; time <= 3; time += 1) {
         letASecondPass();
         const response = await post(broken, { query });
-        const { data, errors, extensions } = (await response.json()) as GraphqlAnswer;
+        const { data, errors, extensions } = (await response.json()) as GraphqlResponse;
         expect(data.pets.nodes).toHaveLength(4);
         expect(errors).toHaveLength(100);
         expect(errors?.every((error) => error.extensions.status === 500)).toBe(true);
