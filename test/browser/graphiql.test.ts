@@ -3,11 +3,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { readExamples } from '../../src/gateway/site/graphiql.ts';
 import { petStore } from '../../src/store/index.ts';
-import { execute, executeButton, openExample, toggleExamples } from '../support/graphiql.ts';
+import { execute, openExample, toggleExamples } from '../support/graphiql.ts';
 import {
   describeInChromium,
   expectAccessible,
-  expectFits,
   expectShown,
   PHONE,
 } from '../support/in-chromium.ts';
@@ -94,20 +93,6 @@ describeInChromium((chromium) => {
       await page.getByText('OnePet').first().waitFor();
     });
 
-    it('shows the response below the editor, both almost as wide as the screen', async () => {
-      expect(await execute(page)).toContain('"Biscuit"');
-      await expectFits(page);
-      const editor = await boxOf('.graphiql-query-editor');
-      const response = await boxOf('.graphiql-response');
-      expect(editor.width).toBeGreaterThan(PHONE.width * 0.9);
-      expect(response.width).toBe(editor.width);
-      expect(response.y).toBeGreaterThanOrEqual(editor.bottom);
-      expect(response.bottom).toBeLessThanOrEqual(PHONE.height);
-      const code = await boxOf('.graphiql-query-editor .monaco-editor');
-      expect(code.width).toBeGreaterThan(PHONE.width * 0.8);
-      expect((await boxOf('.graphiql-toolbar')).y).toBeGreaterThanOrEqual(code.bottom);
-    });
-
     it('shows the documentation over the editor and the response, with the types in alphabetical order after the root types', async () => {
       await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
       expect(await boxOf('.graphiql-plugin')).toEqual(await boxOf('.graphiql-main'));
@@ -116,18 +101,6 @@ describeInChromium((chromium) => {
       const names = (await types.allTextContents()).slice(3);
       expect(names).toEqual(names.toSorted());
       await expectAccessible(page);
-    });
-
-    it('closes the documentation when an example opens, and shows the events of a subscription in place of a response', async () => {
-      await openExample(page, 'Orders as they arrive');
-      await page.getByRole('button', { name: 'Show Documentation Explorer' }).waitFor();
-      await executeButton(page).click();
-      await page.getByText('Waiting for events').waitFor();
-      const pane = await boxOf('.graphiql-response');
-      const events = await boxOf('#events');
-      expect(events.bottom).toBe(pane.bottom);
-      expect(events.height).toBeGreaterThan(pane.height * 0.9);
-      expect(await page.locator('.result-window').isVisible()).toBe(false);
     });
   });
 

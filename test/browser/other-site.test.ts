@@ -1,11 +1,11 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { Gateway } from '../support/gateway.ts';
 import { describeInChromium } from '../support/in-chromium.ts';
+import { listen } from '../support/listen.ts';
 
 describeInChromium((chromium) => {
   let page: Page;
@@ -22,8 +22,7 @@ describeInChromium((chromium) => {
       site = createServer((_request, response) => {
         response.writeHead(200, { 'Content-Type': 'text/html' }).end('<title>A shop</title>');
       });
-      await new Promise<void>((resolve) => void site.listen(0, '127.0.0.1', resolve));
-      const siteUrl = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+      const siteUrl = await listen(site);
       shared = await chromium.startOther({ CORS_ORIGINS: siteUrl });
       page = await chromium.openEmpty(siteUrl);
       await page.goto(siteUrl);

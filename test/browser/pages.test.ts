@@ -22,21 +22,6 @@ const LAST: Record<string, string> = {
   '/docs': '.opblock',
 };
 
-// A word without hyphens is broken if its parts are at different heights.
-const BROKEN_WORDS = `[...document.querySelectorAll('th, td')].flatMap((cell) => {
-  const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
-  const words = [];
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    for (const { 0: word, index } of node.data.matchAll(/\\w+/g)) {
-      const range = document.createRange();
-      range.setStart(node, index);
-      range.setEnd(node, index + word.length);
-      if (new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1) words.push(word);
-    }
-  }
-  return words;
-})`;
-
 describeInChromium((chromium) => {
   let page: Page;
 
@@ -62,11 +47,6 @@ describeInChromium((chromium) => {
         "[...document.querySelectorAll('.pages a')].map((link) => link.getBoundingClientRect().right)",
       );
       expect(Math.max(...ends)).toBeLessThanOrEqual(PHONE.width);
-    });
-
-    it.each([PHONE, DESKTOP])('breaks no word in a table at $width pixels', async (size) => {
-      await page.setViewportSize(size);
-      expect(await page.evaluate(BROKEN_WORDS)).toEqual([]);
     });
 
     it.each(SCHEMES)(

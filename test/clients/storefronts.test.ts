@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { extname } from 'node:path';
 
 import type { Locator, Page, Request } from 'playwright-core';
@@ -9,21 +8,19 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { ROOT } from '../../src/store/root.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { describeInChromium } from '../support/in-chromium.ts';
+import { listen } from '../support/listen.ts';
 import { makePet, mutate, stockOf } from '../support/make.ts';
 
 const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript' };
 
 /** Serves the storefronts, as `npm start` does in docs/examples. */
-async function serveExamples(): Promise<Server> {
-  const site = createServer(({ url = '' }, response) => {
+const createSite = (): Server =>
+  createServer(({ url = '' }, response) => {
     const { pathname } = new URL(url, 'http://localhost');
     const file = new URL(`docs/examples${pathname}`, ROOT);
     response.setHeader('Content-Type', TYPES[extname(pathname)] ?? 'text/plain');
     response.end(existsSync(file) ? readFileSync(file) : '');
   });
-  await new Promise<void>((resolve) => void site.listen(0, '127.0.0.1', resolve));
-  return site;
-}
 
 // With or without the parameters of a GET request.
 const ENDPOINT = /\/graphql(?:\?|$)/;
@@ -41,8 +38,8 @@ describeInChromium((chromium) => {
   let siteUrl: string;
   let gateway: Gateway;
   beforeAll(async () => {
-    site = await serveExamples();
-    siteUrl = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+    site = createSite();
+    siteUrl = await listen(site);
     gateway = await chromium.startOther({ CORS_ORIGINS: siteUrl });
   });
   afterAll(() => {

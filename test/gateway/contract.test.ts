@@ -7,7 +7,7 @@ import { petStore } from '../../src/store/index.ts';
 import { type OpenApi, openApiOf, resolve } from '../support/documented.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { makeOrder, makePet } from '../support/make.ts';
-import { type RawAnswer, requestRaw, sendRaw } from '../support/raw.ts';
+import { type RawResponse, requestRaw, sendRaw } from '../support/raw.ts';
 
 let gateway: Gateway;
 /** A gateway that enforces its sunset date, which has passed. */
@@ -45,24 +45,24 @@ afterAll(async () => {
   for (const each of [hasty, ended, gateway, broken]) await each.close();
 });
 
-const get = (target: string, headers?: Record<string, string>): Promise<RawAnswer> =>
+const get = (target: string, headers?: Record<string, string>): Promise<RawResponse> =>
   requestRaw(gateway, 'GET', target, headers);
 
 /** Sends an incomplete or malformed request. */
-const send = async (to: Gateway, target: string, rest: string): Promise<RawAnswer> => {
+const send = async (to: Gateway, target: string, rest: string): Promise<RawResponse> => {
   const response = await sendRaw(to, `GET ${target} HTTP/1.1\r\n${rest}`, { wait: true });
   to.checkOf('GET', target)?.(response);
   return response;
 };
 
 /** Sends a request while the database raises errors with this SQLSTATE. */
-async function fail(target: string, sqlState: string): Promise<RawAnswer> {
+async function fail(target: string, sqlState: string): Promise<RawResponse> {
   await broken.db.write(raw('delete from failure'));
   await broken.db.write(raw(`insert into failure values ('${sqlState}')`));
   return requestRaw(broken, 'GET', target);
 }
 
-type Case = readonly [status: number, code: string, ask: () => Promise<RawAnswer>];
+type Case = readonly [status: number, code: string, ask: () => Promise<RawResponse>];
 
 /** The responses that every path can return. */
 const common = (target: string): Case[] => [

@@ -13,7 +13,7 @@ import { petStore } from '../../src/store/index.ts';
 import { askCost, countFields, expectEnoughCost, expectRejected } from '../support/cost.ts';
 import {
   gateway,
-  type GraphqlAnswer,
+  type GraphqlResponse,
   openThatOf,
   startGateway,
   useGateway,
@@ -143,7 +143,7 @@ describe('the cost of an operation', () => {
         headers: { 'content-type': 'application/json', 'graphql-cost': 'report' },
         body: `{"variables":{"${variable}":${value}},"query":${JSON.stringify(document)}}`,
       });
-      const { extensions } = (await response.json()) as GraphqlAnswer;
+      const { extensions } = (await response.json()) as GraphqlResponse;
       return [value, extensions?.['cost']];
     };
     const values = VALUES.split(' ');

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { BROWSER, QUERY } from '../support/browsing.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
-import { type RawAnswer, requestRaw } from '../support/raw.ts';
+import { type RawResponse, requestRaw } from '../support/raw.ts';
 
 const SITE = 'https://shop.example';
 
@@ -133,18 +133,18 @@ const OTHER_ORIGINS = [
   ),
 ] as const;
 
-const corsHeadersOf = ({ headers }: RawAnswer): string[] =>
+const corsHeadersOf = ({ headers }: RawResponse): string[] =>
   [...headers.keys()].filter((name) => name.startsWith('access-control'));
 
 /** Sends each of REQUESTS_OF_A_SITE as a page from this origin would. */
-const askAll = (to: Gateway, origin?: string): Promise<RawAnswer[]> =>
+const askAll = (to: Gateway, origin?: string): Promise<RawResponse[]> =>
   Promise.all(
     REQUESTS_OF_A_SITE.map(([method, target, headers]) =>
       requestRaw(to, method, target, { ...headers, ...(origin && { Origin: origin }) }),
     ),
   );
 
-const allowed = ({ headers }: RawAnswer): string | null =>
+const allowed = ({ headers }: RawResponse): string | null =>
   headers.get('access-control-allow-origin');
 
 describe('a gateway without CORS_ORIGINS', () => {

@@ -33,26 +33,6 @@ describe('a fair queue', () => {
     expect(order).toEqual(['a0', 'a1', 'b0', 'c0', 'a2', 'b1', 'a3']);
   });
 
-  it('passes on the result or the error of each task, and continues after a failed task', async () => {
-    const queue = new FairQueue(LIMITS);
-    const failed = queue.run('a', () => {
-      throw new Error('It fails.');
-    });
-    const next = queue.run('a', async () => 'next');
-    await expect(failed).rejects.toThrow('It fails.');
-    expect(await next).toBe('next');
-  });
-
-  it('runs as many tasks concurrently as allowed', async () => {
-    const queue = new FairQueue({ ...LIMITS, concurrency: 2 });
-    const first = createBlocker();
-    const running = queue.run('a', first.work);
-    expect(await queue.run('a', () => 'beside')).toBe('beside');
-    expect(await queue.run('b', () => 'beside')).toBe('beside');
-    first.end();
-    await running;
-  });
-
   it('yields to the event loop after a task that blocks it', async () => {
     const queue = new FairQueue(LIMITS);
     const order: string[] = [];

@@ -4,7 +4,7 @@ import {
   type ClientError,
   type Gateway,
   gateway,
-  type GraphqlAnswer,
+  type GraphqlResponse,
   openThatOf,
   startGateway,
   useGateway,
@@ -16,20 +16,20 @@ import { post } from '../support/post.ts';
 
 useGateway();
 
-function firstError({ errors }: GraphqlAnswer) {
+function firstError({ errors }: GraphqlResponse) {
   const [error] = errors ?? [];
   expect(error?.message).toMatch(/./);
   return error;
 }
 
 /** Queries a pet with this JSON as its id. */
-const askById = async (id: string): Promise<GraphqlAnswer> => {
+const askById = async (id: string): Promise<GraphqlResponse> => {
   const query = 'query ($id: ID!) { pet(id: $id) { id } }';
   const response = await post(
     gateway,
     `{"query":${JSON.stringify(query)},"variables":{"id":${id}}}`,
   );
-  return (await response.json()) as GraphqlAnswer;
+  return (await response.json()) as GraphqlResponse;
 };
 
 describe('a document that cannot be executed', () => {
@@ -100,7 +100,7 @@ const accepting =
   (accept: string): ErrorsOf =>
   async (operation) => {
     const response = await post(gateway, operation, { headers: { accept } });
-    return ((await response.json()) as GraphqlAnswer).errors;
+    return ((await response.json()) as GraphqlResponse).errors;
   };
 
 const byGet = async ({ url }: Gateway, params: object): Promise<ClientError[] | undefined> => {
@@ -111,7 +111,7 @@ const byGet = async ({ url }: Gateway, params: object): Promise<ClientError[] | 
     ]),
   );
   const response = await fetch(`${url}/graphql?${search}`);
-  return ((await response.json()) as GraphqlAnswer).errors;
+  return ((await response.json()) as GraphqlResponse).errors;
 };
 
 const byEvents: ErrorsOf = async (operation) => {

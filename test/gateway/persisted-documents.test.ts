@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { type Gateway, type GraphqlAnswer, openThatOf, startGateway } from '../support/gateway.ts';
+import {
+  type Gateway,
+  type GraphqlResponse,
+  openThatOf,
+  startGateway,
+} from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 import { hashOf, toManifest, withManifest } from '../support/manifest.ts';
 import { post, TIMES_UNTIL_COMPILED } from '../support/post.ts';
@@ -15,7 +20,7 @@ interface Result {
 }
 
 async function resultOf(response: Response): Promise<Result> {
-  const { data, errors: [error] = [] } = (await response.json()) as GraphqlAnswer;
+  const { data, errors: [error] = [] } = (await response.json()) as GraphqlResponse;
   const problem = error && { code: error.extensions.code, message: error.message };
   return { status: response.status, ...(data && { data }), ...problem };
 }

@@ -5,7 +5,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { petStore } from '../../src/store/index.ts';
 import { BROWSER } from '../support/browsing.ts';
 import { argumentsFor, CRUD, CUSTOM } from '../support/crud.ts';
-import { type Gateway, type GraphqlAnswer, openThatOf, startGateway } from '../support/gateway.ts';
+import {
+  type Gateway,
+  type GraphqlResponse,
+  openThatOf,
+  startGateway,
+} from '../support/gateway.ts';
 import { makeOrder, makePet, stockOf } from '../support/make.ts';
 import { post as postTo, TIMES_UNTIL_COMPILED } from '../support/post.ts';
 import { AUTH_BY_SECRET, bearing, mint, withScopes } from '../support/tokens.ts';
@@ -36,7 +41,7 @@ type Headers = Record<string, string>;
 /** Posts an operation. */
 async function post(to: Gateway, query: string, headers: Headers = {}) {
   const response = await postTo(to, { query }, { headers });
-  const result = (await response.json()) as GraphqlAnswer;
+  const result = (await response.json()) as GraphqlResponse;
   const challenge = response.headers.get('www-authenticate');
   return { ...result, status: response.status, challenge };
 }

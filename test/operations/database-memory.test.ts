@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { useProgramStore } from '../support/databases.ts';
-import type { GraphqlAnswer } from '../support/gateway.ts';
+import type { GraphqlResponse } from '../support/gateway.ts';
 import { post } from '../support/post.ts';
 import { runSql } from '../support/postgres.ts';
 import { type Program, startProgram } from '../support/program.ts';
@@ -48,7 +48,7 @@ const QUERIES = [
 /** Posts an operation; the response may be an error about its size. */
 async function ask(program: Program, query: string, variables = {}): Promise<void> {
   const response = await post(program, { query, variables });
-  const { errors = [] } = (await response.json()) as Partial<GraphqlAnswer>;
+  const { errors = [] } = (await response.json()) as Partial<GraphqlResponse>;
   expect(errors.filter(({ extensions }) => extensions.code !== 'RESPONSE_TOO_LARGE')).toEqual([]);
 }
 

@@ -123,29 +123,6 @@ describe('deploy/kubernetes.yaml', () => {
     IPodDisruptionBudget,
   ];
 
-  it('uses only fields that Kubernetes knows, with the right types', () => {
-    // In the project's folder, so that the package's types are found.
-    const folder = mkdtempSync('node_modules/kubernetes-');
-    const file = join(folder, 'objects.ts');
-    const findErrors = (text: string): string => {
-      writeFileSync(
-        file,
-        `import type { IDeployment } from 'kubernetes-models/apps/v1';
-        import type { IJob } from 'kubernetes-models/batch/v1';
-        import type { IPodDisruptionBudget } from 'kubernetes-models/policy/v1';
-        import type { IConfigMap, IService } from 'kubernetes-models/v1';
-        type Objects = [IConfigMap, IJob, IDeployment, IService, IPodDisruptionBudget];
-        export const objects: Objects = ${text};`,
-      );
-      const flags = ['--ignoreConfig', '--noEmit', '--strict', '--skipLibCheck'];
-      return spawnSync('node_modules/.bin/tsc', [...flags, file], { encoding: 'utf8' }).stdout;
-    };
-    const text = JSON.stringify(objects);
-    expect(findErrors(text)).toBe('');
-    expect(findErrors(text.replace('"readinessProbe"', '"readyProbe"'))).toContain('readyProbe');
-    rmSync(folder, { recursive: true });
-  });
-
   const pod = deployment.spec?.template.spec;
   const [container] = pod?.containers ?? [];
 

@@ -22,7 +22,7 @@ interface GraphqlBody {
   readonly variables?: Readonly<Record<string, unknown>>;
 }
 
-interface GraphqlResponse<Data> {
+interface GraphqlResult<Data> {
   readonly data?: Data | null;
   readonly errors?: readonly { readonly extensions?: { readonly code?: string } }[];
 }
@@ -74,7 +74,7 @@ export function createClient(gateway: GatewayProcess, journal: Journal): Client 
   return {
     graphql: <Data>(body: GraphqlBody) =>
       repeat('/graphql', body, (text) => {
-        const { data, errors } = JSON.parse(text) as GraphqlResponse<Data>;
+        const { data, errors } = JSON.parse(text) as GraphqlResult<Data>;
         if (errors?.some(({ extensions }) => !TEMPORARY.has(extensions?.code))) {
           journal.violate(`${shorten(body.query)} returned ${shorten(text)}`);
         }

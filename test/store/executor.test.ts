@@ -29,7 +29,7 @@ import { type FilledStore, fillStore, openFaulty } from '../support/faulty-store
 import {
   type ClientError,
   type Gateway,
-  type GraphqlAnswer,
+  type GraphqlResponse,
   startGateway,
 } from '../support/gateway.ts';
 import { letASecondPass } from '../support/logged.ts';
@@ -44,7 +44,7 @@ const QUERIES = rounds(20, 500);
 const MUTATIONS = rounds(8, 200);
 
 /** Executes an operation and returns its response. */
-type Ask = (operation: Operation) => Promise<GraphqlAnswer>;
+type Ask = (operation: Operation) => Promise<GraphqlResponse>;
 
 let gateway: Gateway;
 let store: FilledStore;
@@ -61,7 +61,7 @@ const toAsk =
       body: JSON.stringify(operation),
     });
 
-    const { data, errors, extensions } = (await response.json()) as GraphqlAnswer;
+    const { data, errors, extensions } = (await response.json()) as GraphqlResponse;
     return { status: response.status, data, errors, extensions };
   };
 
@@ -115,7 +115,7 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
     const result = await yoga.getResultForParams({ params, request }, { requestLog });
     if (!result || Symbol.asyncIterator in result) throw new Error('There is no single result.');
     const body = toClientResult(result, log, requestLog);
-    const { data, errors, extensions } = JSON.parse(JSON.stringify(body)) as GraphqlAnswer;
+    const { data, errors, extensions } = JSON.parse(JSON.stringify(body)) as GraphqlResponse;
     // In application/json, the status for a document that is not valid is 200.
     const ofRequest =
       errors?.filter(({ path, extensions: { code } }) => !path && !code.startsWith('GRAPHQL')) ??
@@ -158,7 +158,7 @@ const texts = (errors: readonly ClientError[] = []): string[] =>
   errors.map((error) => JSON.stringify(error)).toSorted();
 
 /** Returns the paths of the nulls that errors left in a response, each once. */
-const placesOf = ({ data, errors = [] }: GraphqlAnswer): string[] =>
+const placesOf = ({ data, errors = [] }: GraphqlResponse): string[] =>
   [...new Set(errors.map(({ path = [] }) => placeOf(data, path)))].toSorted();
 
 /**
@@ -167,8 +167,8 @@ const placesOf = ({ data, errors = [] }: GraphqlAnswer): string[] =>
  */
 async function expectSame(
   operation: Operation,
-  response: GraphqlAnswer,
-  reference: GraphqlAnswer,
+  response: GraphqlResponse,
+  reference: GraphqlResponse,
 ): Promise<void> {
   expect({ ...response, errors: placesOf(response) }).toEqual({
     ...reference,

@@ -5,7 +5,12 @@ import { raw } from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { petStore } from '../../src/store/index.ts';
-import { type Gateway, type GraphqlAnswer, openThatOf, startGateway } from '../support/gateway.ts';
+import {
+  type Gateway,
+  type GraphqlResponse,
+  openThatOf,
+  startGateway,
+} from '../support/gateway.ts';
 import { createSocketClient, openEvents, openSocket } from '../support/live.ts';
 import { makePet, stockOf } from '../support/make.ts';
 import { callOf, postMessage } from '../support/mcp.ts';
@@ -74,7 +79,7 @@ async function send(query: string, { header, extensions, variables }: Sent = {},
     { query, variables: { petId, ...variables }, extensions },
     header === undefined ? {} : { headers: { 'Idempotency-Key': header } },
   );
-  const { data, errors } = (await response.json()) as GraphqlAnswer;
+  const { data, errors } = (await response.json()) as GraphqlResponse;
   return { status: response.status, data, errors };
 }
 

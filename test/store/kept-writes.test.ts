@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { type Gateway, type GraphqlAnswer, startGateway } from '../support/gateway.ts';
+import { type Gateway, type GraphqlResponse, startGateway } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 import { createOutage } from '../support/outage.ts';
 import { post } from '../support/post.ts';
@@ -68,7 +68,7 @@ describe('a mutation whose write has succeeded', () => {
     );
     // The operation must not be repeated as a whole.
     expect(response.headers.get('retry-after')).toBeNull();
-    const { data, errors } = (await response.json()) as GraphqlAnswer;
+    const { data, errors } = (await response.json()) as GraphqlResponse;
     expect(data).toEqual({ a: { id: expect.any(String) }, b: null });
     expect(errors).toMatchObject([{ path: ['b'], extensions: { code: 'SERVICE_UNAVAILABLE' } }]);
     gateway.loggedErrors.length = 0;
@@ -111,16 +111,6 @@ describe('an error that can be found before execution', () => {
       expect(await gateway.db.query(orders)).toEqual(before);
     },
   );
-
-  it('is ignored in a selection that is skipped', async () => {
-    const { data } = await gateway.graphql(
-      placeWith(
-        'orders(first: 1000) @include(if: $yes) { nodes { id } } ... @skip(if: true) { inventory { pet { orders(after: "x") { nodes { id } } } } }',
-      ),
-      { petId },
-    );
-    expect(data.placeOrder).toMatchObject({ id: expect.any(String) });
-  });
 
   it('is reported together with all other such errors, before a query reads anything', async () => {
     const query = `query ($id: ID!) {

@@ -3,7 +3,7 @@ import { OperationTypeNode } from 'graphql';
 import { expect } from 'vitest';
 
 import { petStore } from '../../src/store/index.ts';
-import type { Gateway, GraphqlAnswer } from './gateway.ts';
+import type { Gateway, GraphqlResponse } from './gateway.ts';
 import { operationsOn, TAME } from './operations.ts';
 import { post } from './post.ts';
 
@@ -15,12 +15,12 @@ export interface Params {
   variables?: Record<string, unknown>;
 }
 
-type ResponseWithCost = GraphqlAnswer & { cost: { requested: number; allowed: number } };
+type ResponseWithCost = GraphqlResponse & { cost: { requested: number; allowed: number } };
 
 /** Posts an operation and requests its cost. */
 export async function askCost(gateway: Gateway, params: Params): Promise<ResponseWithCost> {
   const response = await post(gateway, params, { headers: { 'graphql-cost': 'report' } });
-  const body = (await response.json()) as GraphqlAnswer;
+  const body = (await response.json()) as GraphqlResponse;
   return { ...body, status: response.status, cost: body.extensions?.['cost'] as never };
 }
 

@@ -32,13 +32,13 @@ export interface OpenApi {
 }
 
 /** A response, with its body if that is known. */
-export interface SeenAnswer {
+export interface SeenResponse {
   status: number;
   headers: Headers;
   body?: string | undefined;
 }
 
-type Check = (response: SeenAnswer) => void;
+type Check = (response: SeenResponse) => void;
 
 /** Returns the check for the responses to a request; undefined if the document does not declare the request. */
 export type CheckOf = (method: string, target: string) => Check | undefined;

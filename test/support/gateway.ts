@@ -1,5 +1,3 @@
-import type { AddressInfo } from 'node:net';
-
 import { afterAll, beforeAll, expect } from 'vitest';
 
 import { type Config, type Limits, readConfig } from '../../src/gateway/config/config.ts';
@@ -12,6 +10,7 @@ import { petStore } from '../../src/store/index.ts';
 import { MIGRATIONS } from '../../src/store/migrations.ts';
 import { describeOnDatabases, openCopy, type TestDatabase } from './databases.ts';
 import { type CheckOf, checkResponse, createCheck, openApiOf } from './documented.ts';
+import { listen } from './listen.ts';
 import { post } from './post.ts';
 
 /** A GraphQL error as a caller receives it. */
@@ -30,7 +29,7 @@ export interface ClientError {
 // oxlint-disable-next-line typescript/no-explicit-any
 type Data = any;
 
-export interface GraphqlAnswer {
+export interface GraphqlResponse {
   status: number;
   data: Data;
   errors: ClientError[] | undefined;
@@ -51,7 +50,7 @@ export interface Gateway {
   /** The errors in the log; a test that expects errors must remove them, or else close() fails. */
   readonly loggedErrors: unknown[];
   /** Posts an operation and returns the response, which may have errors. */
-  graphql(query: string, variables?: Record<string, unknown>): Promise<GraphqlAnswer>;
+  graphql(query: string, variables?: Record<string, unknown>): Promise<GraphqlResponse>;
   /** Posts an operation that must succeed, and returns its data. */
   data(query: string, variables?: Record<string, unknown>): Promise<Data>;
   /** Sends a request; the response must be one that the OpenAPI document declares. */
@@ -104,14 +103,13 @@ export async function startGateway(
   const config = { ...configured, limits: { ...patient, ...limits } };
   const db = await open(config, log);
   const { server, stop } = await createGateway(store, db, config, log);
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = await listen(server);
 
   const checkOf = createCheck(openApiOf(config));
 
   const graphql: Gateway['graphql'] = async (query, variables) => {
     const response = await post({ url }, { query, variables });
-    const { data, errors, extensions } = (await response.json()) as GraphqlAnswer;
+    const { data, errors, extensions } = (await response.json()) as GraphqlResponse;
     return { status: response.status, data, errors, extensions };
   };
 

@@ -2,7 +2,7 @@ import { execFile, execSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -14,15 +14,15 @@ import { openPostgres } from '../../src/gateway/database/postgres.ts';
 import { createLog, type Log } from '../../src/gateway/telemetry/log.ts';
 import { MIGRATIONS } from '../../src/store/migrations.ts';
 import { type Daemon, startDaemon } from './daemon.ts';
+import { listen } from './listen.ts';
 import { type PostgresPrograms, preparePrograms } from './postgres-programs.ts';
 
 /** Returns a port of 127.0.0.1 that no program listens on. */
 export async function freePort(): Promise<number> {
   const server = createServer();
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const { port } = new URL(await listen(server));
   await new Promise((resolve) => void server.close(resolve));
-  return port;
+  return Number(port);
 }
 
 /** Runs a statement and keeps its locks until the returned function is called. */

@@ -1,5 +1,7 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+
+import { listen } from './listen.ts';
 
 const ignore = (): void => {};
 
@@ -87,9 +89,8 @@ export async function startTcpProxy(targets: readonly string[], limit = Infinity
     });
   };
   const server = createServer((client) => void join(client.on('error', ignore)));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
   const proxy = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: await listen(server),
     targets,
     cuts: 0,
     intercept: (text: string | RegExp, run: Intercept) => {

@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 
-import type { SeenAnswer } from './documented.ts';
+import type { SeenResponse } from './documented.ts';
 import type { Gateway } from './gateway.ts';
 
-export interface RawAnswer {
+export interface RawResponse {
   /** 0 if the server closed the connection without a response. */
   status: number;
   headers: Headers;
@@ -19,7 +19,7 @@ export const CAN_IGNORE_UPGRADE =
 // Long enough for a busy machine; only a server that neither responds nor closes takes that long.
 const MAX_WAIT_MS = 10_000;
 
-function toResponse(text: string): RawAnswer {
+function toResponse(text: string): RawResponse {
   const [head = '', ...rest] = text.split('\r\n\r\n');
   const [statusLine = '', ...lines] = head.split('\r\n');
   const headers = lines.map((line): [string, string] => {
@@ -52,7 +52,7 @@ export function sendRaw(
   { url }: { readonly url: string },
   bytes: string | Buffer,
   { wait = false } = {},
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     const socket = connect(Number(new URL(url).port), '127.0.0.1', () => {
@@ -70,7 +70,7 @@ export function sendRaw(
 }
 
 /** A response. Its body is left out if it may be incomplete or chunked. */
-const wholeOf = ({ status, headers, body }: RawAnswer): SeenAnswer => ({
+const wholeOf = ({ status, headers, body }: RawResponse): SeenResponse => ({
   status,
   headers,
   body: headers.has('content-length') ? body : undefined,
@@ -85,7 +85,7 @@ export async function requestRaw(
   method: string,
   target: string,
   headers: Record<string, string> = {},
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   const all = { Host: 'localhost', Connection: 'close', ...headers };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   const bytes = `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`;

@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import {
   type CryptoKey,
@@ -11,6 +10,8 @@ import {
   type JWTPayload,
   SignJWT,
 } from 'jose';
+
+import { listen } from './listen.ts';
 
 const SECRET = 'the-secret-of-the-tests-0123456789';
 const ISSUER = 'https://login.example/';
@@ -94,9 +95,8 @@ export async function startKeyServer(...keys: SigningKey[]): Promise<KeyServer> 
     response.statusCode = keyServer.keys ? 200 : 500;
     response.end(JSON.stringify({ keys: keyServer.keys?.map(({ publicJwk }) => publicJwk) }));
   });
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   const keyServer: KeyServer = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`,
+    url: `${await listen(server)}/keys`,
     asked: 0,
     keys,
     close: async () => {

@@ -80,6 +80,27 @@ describeOnDatabases((database) => {
     await gateway.db.write(raw('update books set released_on = null where id = 2'));
   });
 
+  /** Returns the error of a book that can't be created. */
+  const fails = async (fields: string): Promise<unknown> =>
+    (
+      await gateway.data(`mutation { made: createBook(input: { title: "Three", ${fields} }) {
+        ... on Error { code message } } }`)
+    ).made;
+
+  it('a value that must be unique, a related row and a CHECK have an error of their own', async () => {
+    expect(await fails('isbn: "1111111111111"')).toEqual({
+      code: 'BOOK_ISBN_TAKEN',
+      message: 'Another book has the `isbn` 1111111111111.',
+    });
+    expect(await fails('isbn: "3333333333333", authorId: "99"')).toMatchObject({
+      code: 'AUTHOR_NOT_FOUND',
+    });
+    expect(await fails('isbn: "3333333333333", copies: -1')).toEqual({
+      code: 'INVALID_INPUT',
+      message: 'Input must satisfy the constraint copies_are_not_negative.',
+    });
+  });
+
   describe('an aggregate of a store', () => {
     it('is compiled with the rest of the query', async () => {
       const query =

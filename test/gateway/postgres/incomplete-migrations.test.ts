@@ -62,12 +62,6 @@ it.each(['order', 'shelfMark'])(
   },
 );
 
-it('the error of a migration names it even if the connection is lost', async () => {
-  await expect(open('SELECT pg_terminate_backend(pg_backend_pid());')).rejects.toThrow(
-    'Migration 20270102000000_bookshop failed',
-  );
-});
-
 it.each([
   ['released_on', 'RELEASED_ON', "(coalesce(released_on, 'infinity'::date))"],
   ['folded_title', 'TITLE', '(folded(title) collate "C")'],

@@ -80,17 +80,6 @@ describe('a POST', () => {
   });
 
   it.each([
-    ['a row', '{ pet(id: "1") { name } }'],
-    ['a list', '{ pets(first: 1) { nodes { orders(first: 1) { totalCount } } } }'],
-    ['the change log', '{ changes(first: 1) { nodes { cursor } } }'],
-    ['a transaction', 'mutation { deletePet(id: "99", idempotencyKey: "w") { __typename } }'],
-  ])('is logged with the time that it has waited for %s', async (_what, query) => {
-    const line = await lineOf(await post(program, { query }));
-    expect(line['sqlMs']).toBeGreaterThan(0);
-    expect(line['poolMs']).toBeGreaterThan(0);
-  });
-
-  it.each([
     ['text that is not GraphQL', { query: `{ ${SECRET}` }, ['GRAPHQL_PARSE_FAILED']],
     ['no document', {}, ['BAD_REQUEST']],
     [

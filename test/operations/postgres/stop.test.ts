@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
-import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import sql from 'sql-template-tag';
@@ -196,16 +195,5 @@ describe('a gateway that is shutting down', () => {
       expect(error).toMatchObject({ cause: { code } });
     }
     expect(await countOrders(petId)).toBe(placed.length);
-  });
-
-  it('does not wait for a client that keeps its rejected connection open', async () => {
-    await start(0);
-    const { port } = new URL(gateway.url);
-    const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
-    socket.write('nonsense\r\n\r\n');
-    const [response] = (await once(socket, 'data')) as [Buffer];
-    expect(response.toString()).toMatch(/^HTTP\/1\.1 400 /);
-    expect(await stop()).toBeLessThan(SOON_MS);
-    socket.destroy();
   });
 });

@@ -27,22 +27,4 @@ describe('a gateway whose time zone is not UTC', () => {
     );
     expect(found.nodes).toEqual([{ shipDate: date }]);
   });
-
-  it('returns the ship date that a caller sends in a mutation', async () => {
-    const date = '2100-07-01T08:00:00.120Z';
-    const input = `{ petId: "1", quantity: 1, shipDate: "${date}" }`;
-    const order = '... on Order { id shipDate }';
-    const { one, cart, moved } = await ask<Record<string, Record<string, unknown>>>(
-      program,
-      `mutation {
-        one: placeOrder(input: ${input}) { ${order} }
-        cart: placeOrders(input: [${input}]) { ... on PlacedOrders { orders { shipDate } } }
-        moved: rescheduleOrder(id: "1", shipDate: "${date}") { ${order} } }`,
-    );
-    expect([one?.shipDate, cart?.orders, moved?.shipDate]).toEqual([
-      date,
-      [{ shipDate: date }],
-      date,
-    ]);
-  });
 });

@@ -1,10 +1,10 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { useProgramStore } from '../../support/databases.ts';
+import { listen } from '../../support/listen.ts';
 import { post as postTo } from '../../support/post.ts';
 import { type Program, startProgram } from '../../support/program.ts';
 
@@ -43,12 +43,10 @@ beforeAll(async () => {
       .then(collect)
       .finally(() => response.end('{}'));
   });
-  await new Promise<void>((resolve) => void collector.listen(0, '127.0.0.1', resolve));
-  const { port } = collector.address() as AddressInfo;
   program = await startProgram({
     ...store.environment,
     SAMPLE_STORE: 'true',
-    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+    OTEL_EXPORTER_OTLP_ENDPOINT: await listen(collector),
     NODE_OPTIONS: `--import ${new URL('../../support/record-spans.js', import.meta.url).href}`,
   });
 });

@@ -14,7 +14,7 @@ import {
   nextRow,
   selectionOf,
 } from '../../support/crud.ts';
-import { describeOnGateways, gateway, type GraphqlAnswer } from '../../support/gateway.ts';
+import { describeOnGateways, gateway, type GraphqlResponse } from '../../support/gateway.ts';
 import { makeCategory, makeOrder, makePet, mutate, stockOf } from '../../support/make.ts';
 import { post } from '../../support/post.ts';
 
@@ -201,7 +201,7 @@ async function prepare({ mutation, fields }: Write) {
       { query, ...(!isHeader && { extensions: { idempotencyKey: key } }) },
       isHeader ? { headers: { 'Idempotency-Key': key } } : {},
     );
-    const { data, errors } = (await response.json()) as GraphqlAnswer;
+    const { data, errors } = (await response.json()) as GraphqlResponse;
     expect(errors).toBeUndefined();
     return data.made;
   };

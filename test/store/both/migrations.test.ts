@@ -95,14 +95,6 @@ describeOnDatabases(() => {
       expect(await migrations()).toHaveLength(applied.length);
     });
 
-    it('release their lock if they are rejected', async () => {
-      await database.run(`update _prisma_migrations set checksum = 'x'`);
-      await expect(database.migrate(log)).rejects.toThrow(MigrationError);
-      const rows = await database.run(`select 1 from pg_locks where locktype = 'advisory'
-        and database = (select oid from pg_database where datname = current_database())`);
-      expect(rows).toEqual([]);
-    });
-
     it.each([
       [
         'migration was changed after it was applied',

@@ -189,14 +189,6 @@ describe('a statement that several clients share', () => {
     expect(await staying.message()).toMatchObject({ payload: { data: { pets: {} } } });
     expect(gateway.statements.filter((text) => text.includes(' pets'))).toHaveLength(2);
   });
-
-  it('is cancelled when the last client has disconnected', async () => {
-    await lock('pets');
-    const both = await askTwice(LIST.replace('name', 'categoryId'));
-    await expectWaiting(1);
-    for (const { socket } of both) socket.terminate();
-    await expectWaiting(0);
-  });
 });
 
 describe('a write whose client disconnected', () => {

@@ -226,25 +226,6 @@ describe('orders that arrive at the same time', () => {
     await fresh.close();
     await runSql(url, 'drop function hinder cascade');
   });
-
-  it('share no statements for some time after a shared statement has failed', async () => {
-    await createTrigger(`raise sqlstate '45000'`);
-    const fresh = await startGateway({}, openThatOf(gateway));
-    const petIds = await Promise.all(Array.from({ length: 5 }, () => makePet(fresh, { stock: 9 })));
-    const placeAll = (quantity: number) =>
-      Promise.all(petIds.map((petId) => placeAt(fresh, petId, quantity)));
-    gateway.statements.length = 0;
-    // On new connections, the requests arrive one at a time.
-    await expect.poll(() => placeAll(7).then(countShared)).toBeGreaterThan(0);
-    gateway.statements.length = 0;
-    for (let time = 1; time <= 3; time += 1) {
-      expect(await placeAll(1)).toEqual(petIds.map((petId) => ({ petId, quantity: 1 })));
-    }
-    expect(countShared()).toBe(0);
-    fresh.loggedErrors.length = 0;
-    await fresh.close();
-    await runSql(url, 'drop function hinder cascade');
-  });
 });
 
 describe('deleting old idempotency keys', () => {

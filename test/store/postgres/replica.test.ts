@@ -4,7 +4,7 @@ import { ConfigError } from '../../../src/gateway/config/config.ts';
 import { TABLES } from '../../../src/store/generated/tables.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { openEvents, subscriptionTo } from '../../support/live.ts';
-import { makeCategory, makePet } from '../../support/make.ts';
+import { makePet } from '../../support/make.ts';
 import { callTool, connectClient } from '../../support/mcp.ts';
 import { readMetrics, sumOf } from '../../support/metrics.ts';
 import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
@@ -366,12 +366,4 @@ it('a gateway does not start if DATABASE_URL leads to a standby', async () => {
   await expect(opened).rejects.toThrow(
     new ConfigError(`DATABASE_URL: ${host} leads to a standby, which accepts no writes.`),
   );
-});
-
-it('the pool metrics of a gateway with a replica include the connections to the replica', async () => {
-  await makeCategory(gateway);
-  await nameOf();
-  const metrics = await readMetrics(gateway);
-  expect(sumOf(metrics, 'database_pool_max')).toBe(20);
-  expect(sumOf(metrics, 'database_pool_total')).toBeGreaterThan(1);
 });
