@@ -36,12 +36,15 @@ export interface GraphqlResponse {
   extensions: Record<string, unknown> | undefined;
 }
 
+// What a write needs besides its statements.
+const NOT_COUNTED = /^(?:BEGIN|COMMIT|NOTIFY)/;
+
 export interface Gateway {
   readonly url: string;
   readonly db: Database;
   /** The URL of its database; empty if that is embedded, or not a copy. */
   readonly databaseUrl: string;
-  /** The SQL statements so far; a test may empty this list. */
+  /** The SQL statements so far, without BEGIN, COMMIT and NOTIFY; a test may empty this list. */
   readonly statements: string[];
   /** The lines in the log at level info. */
   readonly loggedLines: unknown[];
@@ -91,7 +94,9 @@ export async function startGateway(
   const loggedWarnings: unknown[] = [];
   const loggedErrors: unknown[] = [];
   const log: Log = {
-    debug: (entry: { sql?: string }) => void (entry.sql && statements.push(entry.sql)),
+    debug: ({ sql }: { sql?: string }) => {
+      if (sql !== undefined && !NOT_COUNTED.test(sql)) statements.push(sql);
+    },
     info: (entry: unknown) => void loggedLines.push(entry),
     warn: (entry: unknown) => void loggedWarnings.push(entry),
     error: (entry: unknown) => void loggedErrors.push(entry),

@@ -56,7 +56,7 @@ const toSource = ({ id, operationName }: RequestLog) => ({ requestId: id, operat
 const SLOW_MS = 1000;
 
 /**
- * Sends a statement for a request, if any, and waits for its result. Logs a slow statement, and adds the SQL to an error,
+ * Sends a statement for a request, if any, and waits for its result. Logs it, and adds the SQL to an error,
  * which is logged with it.
  */
 export async function watchStatement<Result>(
@@ -73,9 +73,11 @@ export async function watchStatement<Result>(
     throw error instanceof Error ? Object.assign(error, { sql }) : error;
   } finally {
     const ms = addWait(requestLog, 'sqlMs', start);
-    if (log.isLevelEnabled('debug')) log.debug({ sql, ms }, 'SQL');
-    if (ms > SLOW_MS) {
-      log.warn({ ...(requestLog && toSource(requestLog)), sql, ms }, 'A statement was slow.');
+    const isSlow = ms > SLOW_MS;
+    if (isSlow || log.isLevelEnabled('debug')) {
+      const line = { ...(requestLog && toSource(requestLog)), sql, ms };
+      if (isSlow) log.warn(line, 'A statement was slow.');
+      else log.debug(line, 'SQL');
     }
   }
 }
