@@ -40,7 +40,13 @@ describe('a gateway started as docs/access.md shows', () => {
     await post(program, { query }, { headers });
     await program.stop();
 
-    expect(program.entries.find(({ operationName }) => operationName === 'Place')).toEqual({
+    const lines = program.entries.filter(({ operationName }) => operationName === 'Place');
+    const ofRequest = lines.find(({ sql }) => sql === undefined);
+    // Each statement has the id of its request.
+    expect(lines.some(({ sql, requestId }) => sql && requestId === ofRequest?.['requestId'])).toBe(
+      true,
+    );
+    expect(ofRequest).toEqual({
       ...(JSON.parse(sample?.text ?? '') as object),
       time: expect.any(String),
       requestId: expect.any(String),

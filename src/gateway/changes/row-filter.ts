@@ -69,7 +69,7 @@ export function toMatcher(
     if (row === null) return false;
     const waiting: Promise<boolean>[] = [];
     for (const { column, initial, accepts } of columns) {
-      const recorded = row[column] ?? initial;
+      const recorded = row[column] === undefined ? initial : row[column];
       const accepted = recorded != null && accepts(recorded);
       if (accepted === false) return false;
       if (accepted === true) continue;
@@ -102,7 +102,12 @@ export function toCondition(filter: RowFilter): Sql {
     const met = filter.map((condition) => {
       const { column, initial } = columnOf(condition);
       const recorded = raw(`"${row}"->>'${column}'`);
-      const text = initial === null ? sql`(${recorded})` : sql`coalesce(${recorded}, ${initial})`;
+      // A row that was recorded before the column was added does not have it, not even as null.
+      const isMissing = raw(`"${row}"->'${column}' is null`);
+      const text =
+        initial === null
+          ? sql`(${recorded})`
+          : sql`(case when ${isMissing} then ${initial} else ${recorded} end)`;
       return toSql(condition, text);
     });
     return join([raw(`"${row}" is not null`), ...met], ' and ');

@@ -21,7 +21,7 @@ interface Range {
 // Enum values and Booleans are part of the text.
 function isConstant({ column }: Field, value: unknown): Sql[] {
   const values = new Set([value].flat().map(String));
-  const literals = [...values].toSorted().map((one) => `'${one}'`);
+  const literals = [...values].toSorted().map((one) => `'${one.replaceAll("'", "''")}'`);
   if (literals.length === 0) return [sql`false`];
   // An index can provide the order after `=`.
   const isOne = literals.length === 1;

@@ -85,13 +85,22 @@ export function words(field: Field<string>, { only, ...about }: About): Filter {
  * Matches rows by a condition on a related row. Conditions on the same related row must pass the same object `of`, so
  * that they share a subquery.
  */
-export const related = (of: Relation, filter: Filter): Filter => ({
-  ...filter,
-  of,
-  changesNote: `The filter checks the current state of the ${of.table.words.singular}. A deleted ${of.table.words.singular} always matches.`,
-  cost: SEARCH_COST,
-  changesCost: READ_COST,
-});
+export function related(of: Relation, filter: Filter): Filter {
+  const { name, columns, words: noun } = of.table;
+  // In the subquery, the name would be that of the related row's column.
+  if (Object.values(columns).includes(of.by)) {
+    throw new Error(
+      `A filter can't refer to ${name} by ${of.by}, because ${name} has a column of this name, too.`,
+    );
+  }
+  return {
+    ...filter,
+    of,
+    changesNote: `The filter checks the current state of the ${noun.singular}. A deleted ${noun.singular} always matches.`,
+    cost: SEARCH_COST,
+    changesCost: READ_COST,
+  };
+}
 
 interface Search<Value> extends Pick<Filter, 'only' | 'note' | 'type'> {
   readonly rule: z.ZodType<Value>;

@@ -25,7 +25,7 @@ export function bindSource(source: DataSource, recipient: Recipient): DataSource
     observeBatch: shared.observeBatch,
     db: {
       ...db,
-      query: (statement, effort) => db.query(statement, effort, recipient),
+      query: (statement, effort, own = recipient) => db.query(statement, effort, own),
       write: (statement) => db.write(statement, recipient),
       transaction: (work) => db.transaction(work, recipient),
     },

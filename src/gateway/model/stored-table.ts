@@ -239,7 +239,7 @@ export const createTables =
       },
       fromRecorded: (row) =>
         toRow(({ ownColumn, kind, initial }) => {
-          const text = row[ownColumn] ?? initial;
+          const text = row[ownColumn] === undefined ? initial : row[ownColumn];
           return text === null ? null : kind.fromText(text);
         }),
       normalize,

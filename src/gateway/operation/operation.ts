@@ -96,8 +96,10 @@ export class ParsedDocument {
     if (found) return found;
     const node = getOperationAST(this.node, operationName);
     if (!node) return undefined;
-    const operation = new Operation(this.schema, this.node, node);
-    this.#operations.set(key, operation);
+    // The only operation may be requested by its name or without it.
+    const name = node.name?.value ?? '';
+    const operation = this.#operations.get(name) ?? new Operation(this.schema, this.node, node);
+    this.#operations.set(name, operation).set(key, operation);
     return operation;
   }
 }

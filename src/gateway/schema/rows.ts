@@ -80,8 +80,8 @@ export function aggregate<Row extends object, Args extends object>(
   return {
     type,
     extensions: { sql, read: toSelect },
-    resolve: async (_root: object, args: Args, { source }: CallContext): Promise<Row> =>
-      onlyRow(await source.db.query<Row>(toSelect(args), { load: 'heavy' })),
+    resolve: async (_root: object, args: Args, { source, recipient }: CallContext): Promise<Row> =>
+      onlyRow(await source.db.query<Row>(toSelect(args), { load: 'heavy' }, recipient)),
   };
 }
 

@@ -113,18 +113,21 @@ async function changeStocks(
   });
 }
 
-// A retry finds the rows that the other transaction created, so each line can cause only one failure.
-const MAX_ATTEMPTS = MAX_LINES + 1;
-
-/** Retries a write if another transaction created one of its inventory rows in the meantime. */
+/**
+ * Retries a write if another transaction created one of its inventory rows in the meantime. A retry finds that row, so each
+ * line can cause only one failure.
+ */
 const retryDuplicates =
-  <Args extends readonly unknown[], Result>(write: (...args: Args) => Promise<Result>) =>
+  <Args extends readonly unknown[], Result>(
+    write: (...args: Args) => Promise<Result>,
+    maxLines: number,
+  ) =>
   async (...args: Args): Promise<Result> => {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await write(...args);
       } catch (error) {
-        if (attempt === MAX_ATTEMPTS || !isDuplicate(error)) throw error;
+        if (attempt > maxLines || !isDuplicate(error)) throw error;
       }
     }
   };
@@ -144,6 +147,7 @@ const defineStockWrite = <const Shape extends z.ZodRawShape>(
       write: async (session, parsed) =>
         onlyRow(await changeStocks(session, [toLine(parsed)], false)),
     }),
+    1,
   );
 
 const defineStocksWrite = (operation: string, Line: z.ZodType<StockLine>) =>
@@ -155,6 +159,7 @@ const defineStocksWrite = (operation: string, Line: z.ZodType<StockLine>) =>
       stored: inventoryItems.normalizeAll,
       write: (session, { input }) => changeStocks(session, input, true),
     }),
+    MAX_LINES,
   );
 
 /**

@@ -111,7 +111,8 @@ export class CompiledQuery {
   /** The texts of statements, by their tree and arguments. */
   readonly #texts = new LRUCache<string, { readonly statement: StatementText | undefined }>({
     ...MAX_TEXTS,
-    sizeCalculation: ({ statement }, key) => (statement?.text.length ?? 0) + key.length,
+    // Without the key, so that the longest statement fits, too.
+    sizeCalculation: ({ statement }) => statement?.text.length ?? 1,
   });
 
   constructor(query: Query, { db }: DataSource) {

@@ -55,7 +55,9 @@ export interface SqlValue {
 /** Returns the format of a type's values; undefined if PostgreSQL can't write them. */
 export function formatOf(type: GraphQLNamedType): SqlValue['format'] | undefined {
   if (!isEnumType(type)) return kindOfScalar(type.name);
-  const cases = type.getValues().map(({ name, value }) => `when '${value}' then '"${name}"'`);
+  const cases = type
+    .getValues()
+    .map(({ name, value }) => `when '${String(value).replaceAll("'", "''")}' then '"${name}"'`);
   return { json: (column) => [{ sql: `case ${column} ${cases.join(' ')} end` }] };
 }
 

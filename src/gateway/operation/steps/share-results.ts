@@ -10,7 +10,7 @@ import { addWait } from '../../telemetry/request-log.ts';
 import type { Call } from '../request.ts';
 
 // Streams that keep up request the same result within milliseconds of each other, so a few recent results are enough.
-const MAX_RECENT = 50;
+const MAX_RECENT = { max: 50, ttl: 2000 };
 // How many cheap results are computed at the same time. Other requests run between them.
 const MAX_EXECUTIONS = 10;
 // Results that cost more than this are computed one at a time, with a rest after each long computation
@@ -42,7 +42,7 @@ interface Pending {
  *
  *   pending     while it is computed: streams that request it wait
  *   abandoned   if all waiting streams have ended: the next request starts a new execution
- *   recent      once it is computed, for streams that request it later
+ *   recent      for two seconds once it is computed without an error, for streams that request it later
  */
 export function shareResults(
   execute: (call: Call, root: Change) => ExecutionResult | Promise<ExecutionResult>,
@@ -51,7 +51,7 @@ export function shareResults(
   const cheap = new FairQueue({ concurrency: MAX_EXECUTIONS, pause: 'tick' });
   const costly = new FairQueue({ concurrency: 1, pause: 'rest' });
   const pending = new Map<string, Pending>();
-  const recent = new LRUCache<string, Promise<ExecutionResult>>({ max: MAX_RECENT });
+  const recent = new LRUCache<string, Promise<ExecutionResult>>(MAX_RECENT);
 
   const start = (key: string, call: Call, { root, stream }: ResultRequest): Pending => {
     const streams = new Recipients();
@@ -64,14 +64,14 @@ export function shareResults(
     });
     const own = { result, streams };
     pending.set(key, own);
-    const end = (): void => {
+    const end = (made?: ExecutionResult): void => {
       // An abandoned result may have been replaced.
       if (pending.get(key) === own) pending.delete(key);
-      if (!streams.destroyed) recent.set(key, result);
+      if (made && !made.errors && !streams.destroyed) recent.set(key, result);
       // Statements may still run if the result has timed out.
       streams.clear();
     };
-    result.then(end, end);
+    result.then(end, () => end());
     return own;
   };
 
