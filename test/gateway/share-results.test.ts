@@ -1,4 +1,4 @@
-import { parse } from 'graphql';
+import { GraphQLError, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
 import type { Change } from '../../src/gateway/changes/change-log.ts';
@@ -58,5 +58,17 @@ describe('the results of a change', () => {
     expect(await Promise.all([1, 2, 1].map(ask))).toEqual(
       [1, 2, 1].map((id) => ({ data: { id } })),
     );
+  });
+
+  it('are computed again for later streams if they have an error', async () => {
+    const [operation] = operations;
+    if (!operation) throw new Error('There is no operation.');
+    const results = [{ errors: [new GraphQLError('down')] }, { data: {} }];
+    const share = shareResults(async () => results.shift() ?? {});
+    const ask = () =>
+      share({ operation, estimate } as Call, { root, variables: '', stream: openStream() });
+    expect((await ask()).errors).toHaveLength(1);
+    expect(await ask()).toEqual({ data: {} });
+    expect(await ask()).toEqual({ data: {} });
   });
 });

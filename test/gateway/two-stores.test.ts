@@ -31,6 +31,48 @@ it('a store with an unindexed filter or sort order does not start', () => {
   ).toThrow('A list of books needs an index that starts with books.copies.');
 });
 
+it('a filter by a related row whose table also has the referring column is an error', () => {
+  const table = createTables<PrismaTypes>(TABLES, ENUMS);
+  const [books, authors] = [table('Book'), table('Author')];
+  const repository = createRepository(authors, {
+    inputs: {},
+    filters: () => ({}),
+    sorts: { number: 'By number.' },
+  });
+  const byName = filterBy.value(authors.fields.name, { only: 'by an author' });
+  const filterWith = (by: string) => filterBy.related({ table: repository, by }, byName);
+  expect(() => filterWith('name')).toThrow('authors has a column of this name, too');
+  expect(() => filterWith(books.fields.authorId.ownColumn)).not.toThrow();
+});
+
+it("a document's only operation is one object, requested by its name or without it", () => {
+  const document = new ParsedDocument(bookshop.schema, parse('query A { books { totalCount } }'));
+  expect(document.find('A')).toBe(document.find());
+  expect(document.find('B')).toBeUndefined();
+});
+
+it('a null in a recorded row is null, and a column that the row does not have has its default', () => {
+  const { fields, fromRecorded } = createTables<PrismaTypes>(
+    {
+      ...TABLES,
+      Book: {
+        ...TABLES.Book,
+        columns: {
+          ...TABLES.Book.columns,
+          summary: { ...TABLES.Book.columns.summary, default: 'None.' },
+        },
+      },
+    },
+    ENUMS,
+  )('Book');
+  const recorded = Object.fromEntries(
+    Object.values(fields).map(({ ownColumn }) => [ownColumn, null]),
+  );
+  expect(fromRecorded(recorded).summary).toBeNull();
+  const { summary: _summary, ...older } = recorded;
+  expect(fromRecorded(older).summary).toBe('None.');
+});
+
 /** Returns the operation of a document. */
 function operationIn(text: string): Operation {
   const operation = new ParsedDocument(bookshop.schema, parse(text)).find();
