@@ -41,7 +41,7 @@ export interface Gateway {
   readonly db: Database;
   /** The URL of its database; empty if that is embedded, or not a copy. */
   readonly databaseUrl: string;
-  /** The SQL statements so far; a test may empty this list. */
+  /** The SQL statements so far, without those around them, such as COMMIT; a test may empty this list. */
   readonly statements: string[];
   /** The lines in the log at level info. */
   readonly loggedLines: unknown[];
@@ -63,6 +63,9 @@ export interface Gateway {
 
 /** Opens the database of a gateway. */
 export type OpenDatabase = (config: Config, log: Log) => Promise<TestDatabase>;
+
+// What the gateway sends besides the statements that read and write rows.
+const AROUND = /^(BEGIN|COMMIT|NOTIFY)\b/;
 
 /** Returns a function that opens the pet store at a URL. */
 export const openAt =
@@ -91,7 +94,7 @@ export async function startGateway(
   const loggedWarnings: unknown[] = [];
   const loggedErrors: unknown[] = [];
   const log: Log = {
-    debug: (entry: { sql?: string }) => void (entry.sql && statements.push(entry.sql)),
+    debug: ({ sql }: { sql?: string }) => void (sql && !AROUND.test(sql) && statements.push(sql)),
     info: (entry: unknown) => void loggedLines.push(entry),
     warn: (entry: unknown) => void loggedWarnings.push(entry),
     error: (entry: unknown) => void loggedErrors.push(entry),
