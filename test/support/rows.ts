@@ -78,12 +78,15 @@ function valueOf({ type: model, uniques }: Model, column: Column, rows: number) 
     return `('{${known.values.join()}}'::${known.type}[])[${spread(column, known.values.length)} + 1]`;
   if (type === 'String') requireAllowed(model, field, 'Name 7919'.slice(0, maxLength ?? undefined));
   const { least, count } = numbersOf(model, field);
+  // In a small table, too, some values are the least, and some are equal to those of other columns.
+  const numbers = Math.min(count, Math.ceil(rows / 20));
+  const time = isUnique ? 'n' : `(n + ${spread(column, 2)})`;
   const values: Readonly<Record<string, string>> = {
-    Int: `${least} + ${isUnique ? 'n' : spread(column, Math.min(count, 5000))}`,
+    Int: `${least} + ${isUnique ? 'n' : spread(column, numbers)}`,
     BigInt: 'n',
     Boolean: `${spread(column, 50)} <> 0`,
-    DateTime: `timestamptz '2026-01-01' + n * interval '5 min'`,
-    Date: `date '2026-01-01' + n % 5000`,
+    DateTime: `timestamptz '2026-01-01' + ${time} * interval '5 min'`,
+    Date: `date '2026-01-01' + ${time} % 5000`,
     String: `left('Name ' || (n * 7919 % 100000), ${maxLength})`,
   };
   const value = values[type];
