@@ -188,14 +188,14 @@ function createWrites<Row extends object, const Of extends Inputs<Row>>(
 
 const createPagesBy =
   <Row extends object>(
-    { type, name: from, fields }: StoredTable<Row>,
+    table: StoredTable<Row>,
     words: Words,
     listing: Listing<Row>,
   ): Repository<Row>['pagesBy'] =>
   (name) => {
-    const field = fields[name];
-    if (!field.isReference) throw new Error(`${type}.${name} does not refer to other rows.`);
-    requireIndex(from, field);
+    const field = table.fields[name];
+    if (!field.isReference) throw new Error(`${table.type}.${name} does not refer to other rows.`);
+    requireIndex(table, field);
     return pagesOf(
       listing,
       `${toFieldName(words.plural)}By${upperFirst(name.replace(/Id$/, ''))}`,

@@ -33,7 +33,9 @@ describe('CHANGELOG.md', () => {
     'gives the stability of %s',
     (name, { stability }) => {
       const entries = entriesOf(changelog).filter((entry) => entry.includes(`\`${name}\``));
-      expect(entries).toContainEqual(expect.stringContaining(`is ${stability}`));
+      expect(entries, `add "\`${name}\` is ${stability}" to CHANGELOG.md`).toContainEqual(
+        expect.stringContaining(`is ${stability}`),
+      );
     },
   );
 

@@ -28,7 +28,10 @@ it('a store with an unindexed filter or sort order does not start', () => {
   );
   expect(() =>
     createRepository(scanned, { inputs: {}, filters: () => ({}), sorts: { copies: 'By copies.' } }),
-  ).toThrow('A list of books needs an index that starts with books.copies.');
+  ).toThrow(
+    'A list of books needs an index that starts with books.copies. Add `@@index([copies, id])` to its model in ' +
+      'schema.prisma, and a CREATE INDEX to a migration.',
+  );
 });
 
 it('a filter by a related row whose table also has the referring column is an error', () => {

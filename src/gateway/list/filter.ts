@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { parse } from '../contract/parse.ts';
 import type { RangeType } from '../kinds/kind.ts';
 import { DATE_TIME } from '../kinds/times.ts';
-import type { Field } from '../model/stored-table.ts';
+import type { Field, StoredTable } from '../model/stored-table.ts';
 import type { Words } from '../model/words.ts';
 import { type Condition, operatorOf } from './condition.ts';
 
@@ -34,13 +34,19 @@ export interface Filter extends Omit<Condition, 'value'> {
 
 export type Filters = Readonly<Record<string, Filter>>;
 
+type IndexedTable = Pick<StoredTable<never>, 'name' | 'idField'>;
+
 /** @throws Error if PostgreSQL would have to scan the table for a list */
-export function requireIndex(table: string, { isIndexed, column }: Field): void {
-  if (!isIndexed) throw new Error(`A list of ${table} needs an index that starts with ${column}.`);
+export function requireIndex({ name, idField }: IndexedTable, field: Field): void {
+  if (field.isIndexed) return;
+  throw new Error(
+    `A list of ${name} needs an index that starts with ${field.column}. Add \`@@index([${field.name}, ${idField}])\` ` +
+      'to its model in schema.prisma, and a CREATE INDEX to a migration.',
+  );
 }
 
 /** @throws Error if a filter lacks its index, or changes can't be filtered as declared */
-export function requireUsable(table: string, filters: Filters): void {
+export function requireUsable(table: IndexedTable, filters: Filters): void {
   for (const [name, { op, field, of, changes }] of Object.entries(filters)) {
     const { isLookup } = operatorOf(op);
     if (field && isLookup && !of) requireIndex(table, field);
@@ -48,7 +54,7 @@ export function requireUsable(table: string, filters: Filters): void {
     const isRecorded = field?.kind !== DATE_TIME && (isLookup || op === '>=' || op === '<=');
     if (changes && !isRecorded) {
       throw new Error(
-        `The filter ${name} of ${table} must not set \`changes\`: it cannot be checked for recorded rows.`,
+        `The filter ${name} of ${table.name} must not set \`changes\`: it cannot be checked for recorded rows.`,
       );
     }
   }

@@ -94,11 +94,11 @@ export function createListing<Row>(
   filters: Filters,
   sorts: ListSorts,
 ): Listing<Row> {
-  requireUsable(table.name, filters);
+  requireUsable(table, filters);
   const fields = Object.entries(sorts).map(([name, { field }]) => [name, field] as const);
   for (const [, field] of fields) {
     // An index on an expression can't be declared in schema.prisma: requireSortIndexes looks for it in the database.
-    if (!field.isNullable) requireIndex(table.name, field);
+    if (!field.isNullable) requireIndex(table, field);
   }
   const parse = createParseFilter(filters, 'list');
   return {

@@ -52,7 +52,7 @@ export interface EndpointOptions {
 type PerformOptions = Omit<EndpointOptions, 'executor'>;
 
 /** The steps of an execution, as plugins of Yoga, in the order in which a call passes them; its result passes them back. */
-const stepsOf = ({ context, config, streams }: PerformOptions) => [
+const stepsOf = ({ context, config, streams, log }: PerformOptions) => [
   // For a subscription in place of the steps after it, which each of its results passes instead.
   subscribeToChanges(streams, config),
   limitResult(config.limits),
@@ -61,7 +61,7 @@ const stepsOf = ({ context, config, streams }: PerformOptions) => [
   limitTime(config.responseTimeoutMs),
   queueLarge(),
   // Passes queries with invalid arguments on to the last step.
-  compileQueries(context.source),
+  compileQueries(context.source, log),
   executeByGraphqlJs(config),
 ];
 

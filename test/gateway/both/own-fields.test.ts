@@ -1,7 +1,14 @@
-import { raw } from 'sql-template-tag';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rmSync } from 'node:fs';
 
-import { openPgliteOf, openPostgresOf } from '../../support/bookshop.ts';
+import { raw } from 'sql-template-tag';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+
+import {
+  copyBookshop,
+  importBookshop,
+  openPgliteOf,
+  openPostgresOf,
+} from '../../support/bookshop.ts';
 import { describeOnDatabases } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
@@ -49,6 +56,27 @@ describeOnDatabases((database) => {
     expect(await expectData(query, { books: { nodes: books }, authors: { nodes: authors } })).toBe(
       1,
     );
+  });
+
+  it('a computed value that is null only in its SQL is sent, with one warning for each operation', async () => {
+    const copy = copyBookshop([
+      ['book.ts', '`${book}.copies = 0`', '`nullif(${book}.copies = 0, true)`'],
+    ]);
+    onTestFinished(() => rmSync(copy, { recursive: true }));
+    const other = await importBookshop(copy);
+    const wrong = await startGateway({}, OPEN[database](other), {}, other);
+    onTestFinished(() => wrong.close());
+    await wrong.data(`mutation {
+      a: createBook(input: { title: "One", isbn: "1111111111111", copies: 2 }) { __typename }
+      b: createBook(input: { title: "Two", isbn: "2222222222222", copies: 0 }) { __typename }
+    }`);
+    const sold = '{ books { nodes { isSoldOut } } }';
+    for (let time = 0; time <= TIMES_UNTIL_COMPILED + 1; time += 1) {
+      const nodes = [{ isSoldOut: false }, { isSoldOut: true }];
+      expect(await wrong.data(sold)).toEqual({ books: { nodes } });
+      await wrong.data('{ book(id: 1) { isSoldOut } }');
+    }
+    expect(wrong.loggedWarnings).toEqual([expect.objectContaining({ fields: ['Query.books'] })]);
   });
 
   it('a day that only SQL can store is an error of its field in every response, and is logged', async () => {

@@ -23,7 +23,7 @@ interface Write {
   fields: string;
   /**
    * Its input, in which letters stand for ids: P is a pet with a stock of 10, C is its category, O is its order, D is
-   * a pet without orders, and E is a category without pets.
+   * a pet without orders, and E is a category without pets. The name of a type stands for the id of a new row.
    */
   input: string;
   /** The same input, written differently. */
@@ -168,21 +168,23 @@ let keys = 0;
  * Creates rows. Returns a function that sends a mutation for them, and a function that reads the values and counts that
  * mutations change.
  */
-async function prepare({ mutation, fields }: Write) {
+async function prepare({ mutation, fields, input: written }: Write) {
   const key = `key ${(keys += 1)}`;
   const categoryId = await makeCategory(gateway);
   const petId = await makePet(gateway, { categoryId, stock: 11 });
-  const ids: Readonly<Record<string, string>> = {
+  const ids: Record<string, string> = {
     P: petId,
     C: categoryId,
     O: await makeOrder(gateway, petId),
     D: await makePet(gateway, { categoryId }),
     E: await makeCategory(gateway),
   };
+  for (const type of Object.keys(TABLES)) {
+    if (written.includes(`"${type}"`)) ids[type] = await makeRow(gateway, type);
+  }
   const toArguments = (input: string): string =>
-    input.replaceAll(
-      /"(0*)([PCODE])"/g,
-      (_match, zeros: string, name: string) => `"${zeros}${ids[name]}"`,
+    input.replaceAll(/"(0*)([A-Z]\w*)"/g, (text, zeros: string, name: string) =>
+      name in ids ? `"${zeros}${ids[name]}"` : text,
     );
   const send = async (input: string) => {
     const { made } = await gateway.data(

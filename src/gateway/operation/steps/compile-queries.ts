@@ -5,6 +5,7 @@ import { GatewayError } from '../../contract/gateway-error.ts';
 import { isServerFault } from '../../database/database-errors.ts';
 import { RecipientGone } from '../../database/recipient.ts';
 import type { DataSource } from '../../model/loaders.ts';
+import type { Log } from '../../telemetry/log.ts';
 import { JsonText } from '../json-text.ts';
 import type { Operation } from '../operation.ts';
 import type { Call } from '../request.ts';
@@ -43,11 +44,25 @@ const failingSource = (source: DataSource, error: unknown): DataSource => ({
   db: { ...source.db, query: () => Promise.reject(error) },
 });
 
+const warnedOf = new WeakSet<Operation>();
+
+/** Warns, once for each operation, that its statement has found a value unsendable that graphql-js has sent. */
+function warnOfDifference(log: Log, { operation, requestLog }: Call): void {
+  if (warnedOf.has(operation)) return;
+  warnedOf.add(operation);
+  const fields = [...operation.usage.counted];
+  log.warn(
+    { requestId: requestLog.id, operationName: operation.name, fields },
+    "Each execution of a query reads its rows twice, because the SQL of a computed field is null where its resolver's value is not.",
+  );
+}
+
 /** Executes a compiled query; `next` executes it if its statement fails, or finds a value that can't be sent. */
 async function executeStatement(
   call: Call,
   prepared: PreparedStatement,
   next: () => ExecutionResult | Promise<ExecutionResult>,
+  log: Log,
 ): Promise<ExecutionResult> {
   let json: string;
   try {
@@ -61,8 +76,10 @@ async function executeStatement(
     call.source = failingSource(call.source, error);
     return next();
   }
-  if (json.includes(UNSENDABLE)) return next();
-  return { data: new JsonText(json) };
+  if (!json.includes(UNSENDABLE)) return { data: new JsonText(json) };
+  const result = await next();
+  if (!result.errors) warnOfDifference(log, call);
+  return result;
 }
 
 /**
@@ -70,7 +87,7 @@ async function executeStatement(
  * The function before executes everything else, including queries whose data could be too large for one statement, and
  * every query with an error, so that error handling has only one implementation.
  */
-export function compileQueries(source: DataSource): Plugin<Call> {
+export function compileQueries(source: DataSource, log: Log): Plugin<Call> {
   return {
     onExecute({ args: { contextValue: call }, executeFn, setExecuteFn }) {
       const { operation, estimate } = call;
@@ -81,7 +98,7 @@ export function compileQueries(source: DataSource): Plugin<Call> {
         if (!prepared) return executeFn(args);
         return typeof prepared === 'string'
           ? { data: new JsonText(prepared) }
-          : executeStatement(call, prepared, () => executeFn(args));
+          : executeStatement(call, prepared, () => executeFn(args), log);
       });
     },
   };
