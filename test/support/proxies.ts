@@ -66,7 +66,7 @@ export async function startTcpProxy(targets: readonly string[], limit = Infinity
     if (!gateway) return void client.destroy();
     watch(client, gateway);
     watch(gateway, client);
-    client.on('data', (message) => {
+    client.on('data', (message: Buffer) => {
       if (!next || message.toString('latin1').search(next.text) < 0) {
         gateway.write(message);
         return;
