@@ -8,6 +8,7 @@ import {
   filterBy,
   listOf,
 } from '../../src/gateway/index.ts';
+import { toWhere } from '../../src/gateway/list/condition.ts';
 import { type Operation, ParsedDocument } from '../../src/gateway/operation/operation.ts';
 import { checkStore } from '../../src/gateway/schema/check-store.ts';
 import { printSchema } from '../../src/gateway/schema/print.ts';
@@ -74,6 +75,12 @@ it('a null in a recorded row is null, and a column that the row does not have ha
   expect(fromRecorded(recorded).summary).toBeNull();
   const { summary: _summary, ...older } = recorded;
   expect(fromRecorded(older).summary).toBe('None.');
+});
+
+it('an enum value that contains a quote is one SQL literal', () => {
+  const field = createTables<PrismaTypes>(TABLES, ENUMS)('Book').fields.title;
+  const [where] = toWhere([{ op: 'constant', field, value: "don't" }], 'id');
+  expect(where?.sql).toBe("books.title = 'don''t'");
 });
 
 /** Returns the operation of a document. */
