@@ -53,7 +53,7 @@ type PerformOptions = Omit<EndpointOptions, 'executor'>;
 
 /** The steps of an execution, as plugins of Yoga, in the order in which a call passes them; its result passes them back. */
 const stepsOf = ({ context, config, streams, log }: PerformOptions) => [
-  // For a subscription in place of the steps after it, which each of its results passes instead.
+  // For a subscription in place of the steps after it; each of its results passes some of them (subscribe.ts).
   subscribeToChanges(streams, config),
   limitResult(config.limits),
   traceOperations(),

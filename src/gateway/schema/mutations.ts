@@ -90,8 +90,8 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   }
 
   /**
-   * Checks the scope, gives the resolver the caller and the key outside of the document, and adds the code of its error to the request log, before the error
-   * becomes data.
+   * Checks the scope, and gives the resolver the caller, and the idempotency key that is not in the document. Adds the code
+   * of its error to the request log, before the error becomes data.
    */
   override wrapResolve(
     resolve: Resolve<Types>,
