@@ -66,6 +66,9 @@ async function* readParts(
   }
 }
 
+/** Whether a client resolves relative links one level lower: Fastify ignores a slash at the end of a path. */
+const endsWithSlash = ({ url }: FastifyRequest): boolean => /^[^?]*\/(?:\?|$)/.test(url);
+
 /**
  * Sends a result as text, because JSON.stringify can't write an int64, and PostgreSQL has already written a list. A
  * stream is read only as fast as the client reads, and not at all for HEAD, for which Fastify would read all of it.
@@ -76,7 +79,10 @@ function send(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  if (next) reply.header('Link', `<${next}>; rel="next", ${String(reply.getHeader('Link'))}`);
+  if (next) {
+    const up = endsWithSlash(request) ? '../' : '';
+    reply.header('Link', `<${up}${next}>; rel="next", ${String(reply.getHeader('Link'))}`);
+  }
   if (hasTag && typeof json === 'string') {
     const tag = etag(json, { weak: true });
     reply.headers({ ETag: tag, 'Cache-Control': 'no-cache' });
@@ -97,13 +103,14 @@ export const createRest =
       const isDeprecated = lifecycle.deprecatedSince !== undefined;
       const end = config.enforceSunset && isDeprecated ? config.sunset.getTime() : Infinity;
       const headers = lifecycleHeaders(route, config);
+      const headersBelow = lifecycleHeaders({ ...route, name: `${name}/` }, config);
       const path = pathOf(route);
       // Fastify's form of a parameter is `:petId`.
       app.get(path.replaceAll(/\{(\w+)\}/g, ':$1'), {
         config: { route: path },
         handler: async (request, reply) => {
           // Also those of errors.
-          void reply.headers(headers);
+          void reply.headers(endsWithSlash(request) ? headersBelow : headers);
           const caller = await context.authenticate(request);
           requireScope(caller, 'read');
           const { isAnonymous } = caller;
