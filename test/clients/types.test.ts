@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { ROOT } from '../../src/store/root.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { gateway, useGateway } from '../support/gateway.ts';
 import { makePet, stockOf } from '../support/make.ts';
 import { compile, load, runGenerator } from './compiled-clients.ts';
 import { watchFetch } from './watched-fetch.ts';
@@ -70,11 +70,10 @@ async function generate({ command, files }: SetUp, schema: string): Promise<stri
   return folder;
 }
 
-let gateway: Gateway;
+useGateway();
 const folders = new Map<string, string>();
 const folderOf = (name: string): string => folders.get(name) ?? '';
 beforeAll(async () => {
-  gateway = await startGateway();
   const schema = await (await gateway.rest('/schema.graphql')).text();
   await Promise.all(
     Object.entries(SET_UPS).map(async ([name, setUp]) =>
@@ -82,9 +81,8 @@ beforeAll(async () => {
     ),
   );
 });
-afterAll(async () => {
+afterAll(() => {
   for (const folder of folders.values()) rmSync(folder, { recursive: true });
-  await gateway.close();
 });
 
 describe.each(Object.keys(SET_UPS))('graphql-request with %s', (name) => {

@@ -6,13 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { serverAudits } from 'graphql-http';
 import { describe, expect, it } from 'vitest';
 
-import {
-  type ClientError,
-  gateway,
-  openThatOf,
-  startGateway,
-  useGateway,
-} from '../support/gateway.ts';
+import { type ClientError, gateway, startOther, useGateway } from '../support/gateway.ts';
 import { requestRaw, sendRaw } from '../support/raw.ts';
 
 useGateway();
@@ -181,7 +175,7 @@ it('an empty operationName is ignored in a POST and in a GET', async () => {
 const INCOMPLETE = `POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${JSON_TYPE}\r\nContent-Length: 99\r\n\r\n{`;
 
 it('a request body that does not arrive in time is rejected with status 408', async () => {
-  const hasty = await startGateway({ REQUEST_TIMEOUT_MS: '100' }, openThatOf(gateway));
+  const hasty = await startOther({ REQUEST_TIMEOUT_MS: '100' });
   const { status, body } = await sendRaw(hasty, INCOMPLETE, { wait: true });
   expect(status).toBe(408);
   expect(JSON.parse(body)).toMatchObject({ code: 'REQUEST_TIMEOUT', status: 408 });

@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import {
   type ClientError,
   type Gateway,
   gateway,
   type GraphqlResponse,
-  openThatOf,
-  startGateway,
   useGateway,
+  useOther,
 } from '../support/gateway.ts';
 import { createSocketClient, openEvents } from '../support/live.ts';
 import { makePet } from '../support/make.ts';
@@ -132,11 +131,7 @@ const bySocket: ErrorsOf = async (operation) => {
 };
 
 describe('the line and column of an error', () => {
-  let automatic: Gateway;
-  beforeAll(async () => {
-    automatic = await startGateway({ DOCUMENTS: 'automatic' }, openThatOf(gateway));
-  });
-  afterAll(() => automatic.close());
+  const automatic = useOther({ DOCUMENTS: 'automatic' });
 
   const byHash: ErrorsOf = ({ query, ...rest }) => {
     const extensions = { persistedQuery: { version: 1, sha256Hash: hashOf(query) } };

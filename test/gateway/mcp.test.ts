@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { buildSchema } from 'graphql';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
 import { readTools } from '../../src/gateway/transport/mcp/tools.ts';
-import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { gateway, startGateway, startOther, useGateway, useOther } from '../support/gateway.ts';
 import { callOf, callTool, connectClient, postMessage } from '../support/mcp.ts';
 import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
 
@@ -33,19 +33,11 @@ function writeTools(documents: Readonly<Record<string, string>>): string {
   return folder;
 }
 
-let folder: string;
-let gateway: Gateway;
-let guarded: Gateway;
-beforeAll(async () => {
-  folder = writeTools(DOCUMENTS);
-  gateway = await startGateway({ MCP_OPERATIONS: folder, CORS_ORIGINS: SITE });
-  const auth = { ...AUTH_BY_SECRET, AUTH_AUDIENCE: RESOURCE };
-  guarded = await startGateway({ MCP_OPERATIONS: folder, ...auth }, openThatOf(gateway));
-});
-afterAll(async () => {
-  for (const each of [guarded, gateway]) await each.close();
-  rmSync(folder, { recursive: true });
-});
+const folder = writeTools(DOCUMENTS);
+afterAll(() => rmSync(folder, { recursive: true }));
+useGateway({ MCP_OPERATIONS: folder, CORS_ORIGINS: SITE });
+const auth = { ...AUTH_BY_SECRET, AUTH_AUDIENCE: RESOURCE };
+const guarded = useOther({ MCP_OPERATIONS: folder, ...auth });
 
 /** Sends a message three times, and returns the least time that this process computed meanwhile, in milliseconds. */
 async function leastCpuMs(message: object): Promise<number> {
@@ -290,10 +282,8 @@ describe('a call of a tool', () => {
   it('works with DOCUMENTS=trusted, whose manifest need not have the document', async () => {
     const manifest = join(folder, 'manifest.json');
     writeFileSync(manifest, '{}');
-    const trusted = await startGateway(
-      { MCP_OPERATIONS: folder, DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: manifest },
-      openThatOf(gateway),
-    );
+    const environment = { DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: manifest };
+    const trusted = await startOther({ MCP_OPERATIONS: folder, ...environment });
     onTestFinished(() => trusted.close());
     const client = await connectClient(trusted);
     expect((await callTool(client, 'list')).data.categories.nodes).toEqual([]);
@@ -328,7 +318,7 @@ describe('a gateway with tokens', () => {
 });
 
 it('without MCP_OPERATIONS, there are neither tools nor a document about tokens', async () => {
-  const plain = await startGateway({}, openThatOf(gateway));
+  const plain = await startOther({});
   for (const path of ['/mcp', METADATA]) expect((await fetch(plain.url + path)).status).toBe(404);
   await plain.close();
 });

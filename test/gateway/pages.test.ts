@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 
 import Fastify from 'fastify';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
 import { printSchema } from '../../src/gateway/schema/print.ts';
@@ -16,16 +16,12 @@ import { petStore } from '../../src/store/index.ts';
 import { listOrders } from '../../src/store/order/rest.ts';
 import { getPet } from '../../src/store/pet/rest.ts';
 import { BROWSER, resolveFrom } from '../support/browsing.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { gateway, useGateway } from '../support/gateway.ts';
 import { requestRaw } from '../support/raw.ts';
 import { AUTH_BY_SECRET } from '../support/tokens.ts';
 
-let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await startGateway();
-  await fillSample(gateway.db, petStore);
-});
-afterAll(() => gateway.close());
+useGateway();
+beforeAll(() => fillSample(gateway.db, petStore));
 
 const GUIDE = [
   'api',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { BROWSER, resolveFrom } from '../support/browsing.ts';
-import { gateway, openThatOf, startGateway, useGateway } from '../support/gateway.ts';
+import { gateway, startOther, useGateway } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 import { requestRaw, sendRaw } from '../support/raw.ts';
 import { expectError } from '../support/rest.ts';
@@ -66,7 +66,7 @@ describe('a deprecated REST route', () => {
 
   it('returns 410 for any id if its sunset date has passed and SUNSET=enforce', async () => {
     const environment = { SUNSET: 'enforce', SUNSET_DATE: PAST };
-    const own = await startGateway(environment, openThatOf(gateway));
+    const own = await startOther(environment);
     for (const id of [await makePet(own), '999999', 'abc']) {
       const response = await requestRaw(own, 'GET', `/pets/${id}`);
       expectError(response, 410, 'GONE');
@@ -85,7 +85,7 @@ describe('a deprecated REST route', () => {
       { SUNSET: 'enforce', SUNSET_DATE: '2999-01-01' },
     ],
   ])('still works if %s', async (_when, environment) => {
-    const own = await startGateway(environment, openThatOf(gateway));
+    const own = await startOther(environment);
     expect((await own.rest(`/pets/${await makePet(own)}`)).status).toBe(200);
     await own.close();
   });

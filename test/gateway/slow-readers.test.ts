@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
 
-import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { type Gateway, gateway, startOther, useGateway } from '../support/gateway.ts';
 import { socketUrl } from '../support/live.ts';
 import { insertRows } from '../support/make.ts';
 import { parseMetrics, sumOf } from '../support/metrics.ts';
@@ -15,12 +15,11 @@ import { repeat } from '../support/repeat.ts';
 const RESPONSE_BYTES = 9_000_000;
 const FLOOD = 60_000;
 
-let gateway: Gateway;
+useGateway({
+  MAX_RESPONSE_BYTES: '10000000',
+  MAX_UNSENT_BYTES: String(2.2 * RESPONSE_BYTES),
+});
 beforeAll(async () => {
-  gateway = await startGateway({
-    MAX_RESPONSE_BYTES: '10000000',
-    MAX_UNSENT_BYTES: String(2.2 * RESPONSE_BYTES),
-  });
   const rows = Array.from({ length: 100 }, (_, index) => ({
     name: `Category ${index}`,
     description: '\u0001'.repeat(2000),
@@ -30,7 +29,6 @@ beforeAll(async () => {
   const orders = Array.from({ length: 500 }, () => ({ pet_id: 1, quantity: 1 }));
   await insertRows(gateway.db, 'orders', orders);
 });
-afterAll(() => gateway.close());
 
 const asking: Socket[] = [];
 afterEach(async () => {
@@ -193,15 +191,9 @@ describe('responses to slow clients', () => {
   });
 
   it('are aborted if the client reads nothing for longer than the longest timeout', async () => {
-    const hasty = await startGateway(
-      {
-        REQUEST_TIMEOUT_MS: '100',
-        RESPONSE_TIMEOUT_MS: '100',
-        CONNECT_TIMEOUT_MS: '100',
-        STATEMENT_TIMEOUT_MS: '100',
-      },
-      openThatOf(gateway),
-    );
+    const names = ['REQUEST', 'RESPONSE', 'CONNECT', 'STATEMENT'];
+    const timeouts = names.map((name) => [`${name}_TIMEOUT_MS`, '100'] as const);
+    const hasty = await startOther(Object.fromEntries(timeouts));
     const socket = askUnread(hasty);
     await vi.waitFor(
       async () => expect(await (await hasty.rest('/metrics')).text()).toContain('"aborted"'),

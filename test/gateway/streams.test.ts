@@ -3,9 +3,16 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { raw } from 'sql-template-tag';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 
-import { type ClientError, type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import {
+  type ClientError,
+  type Gateway,
+  gateway,
+  startOther,
+  useGateway,
+  useOther,
+} from '../support/gateway.ts';
 import {
   countStreams,
   createSocketClient,
@@ -20,19 +27,9 @@ import { requestRaw } from '../support/raw.ts';
 import { lastCursor } from '../support/settled.ts';
 import { AUTH_BY_SECRET, bearing, mint, withScopes } from '../support/tokens.ts';
 
-let gateway: Gateway;
-/** Gateways with other settings on the same database. */
-let guarded: Gateway;
-let small: Gateway;
-beforeAll(async () => {
-  gateway = await startGateway();
-  const that = openThatOf(gateway);
-  guarded = await startGateway({ ...AUTH_BY_SECRET, MAX_STREAMS_PER_CALLER: '1' }, that);
-  small = await startGateway({ MAX_STREAMS: '1', MAX_RESPONSE_BYTES: '10000' }, that);
-});
-afterAll(async () => {
-  for (const each of [small, guarded, gateway]) await each.close();
-});
+useGateway();
+const guarded = useOther({ ...AUTH_BY_SECRET, MAX_STREAMS_PER_CALLER: '1' });
+const small = useOther({ MAX_STREAMS: '1', MAX_RESPONSE_BYTES: '10000' });
 
 const NAMES = 'subscription Names { categoryChanged { after { name } } }';
 const WAIT = { timeout: 10_000, interval: 10 };
@@ -189,7 +186,7 @@ describe.each([
   });
 
   it('a subscription ends with SERVICE_UNAVAILABLE on shutdown', async () => {
-    const stopping = await startGateway({ STOP_DELAY_MS: '0' }, openThatOf(gateway));
+    const stopping = await startOther({ STOP_DELAY_MS: '0' });
     const results = resultsOf(stopping, NAMES);
     await expect.poll(() => countStreams(stopping), WAIT).toBe(1);
     await stopping.stop();

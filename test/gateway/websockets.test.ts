@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 
-import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { type Gateway, gateway, startOther, useGateway, useOther } from '../support/gateway.ts';
 import {
   countStreams,
   untilNoStreams,
@@ -19,21 +19,11 @@ import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
 
 const SITE = 'https://shop.example';
 
-let gateway: Gateway;
-let guarded: Gateway;
-let small: Gateway;
-let tiny: Gateway;
-beforeAll(async () => {
-  gateway = await startGateway({ CORS_ORIGINS: SITE });
-  const that = openThatOf(gateway);
-  guarded = await startGateway({ ...AUTH_BY_SECRET }, that);
-  const environment = { MAX_STREAMS: '2', MAX_STREAMS_PER_CALLER: '1' };
-  small = await startGateway(environment, that, { maxBodyBytes: 10_000 });
-  tiny = await startGateway({ ...AUTH_BY_SECRET, MAX_STREAMS: '4' }, that);
-});
-afterAll(async () => {
-  for (const each of [tiny, small, guarded, gateway]) await each.close();
-});
+useGateway({ CORS_ORIGINS: SITE });
+const guarded = useOther(AUTH_BY_SECRET);
+const few = { MAX_STREAMS: '2', MAX_STREAMS_PER_CALLER: '1' };
+const small = useOther(few, { maxBodyBytes: 10_000 });
+const tiny = useOther({ ...AUTH_BY_SECRET, MAX_STREAMS: '4' });
 
 const WAIT = { timeout: 10_000, interval: 10 };
 const QUERY = '{ __typename }';
@@ -100,7 +90,7 @@ describe('a graphql-transport-ws client', () => {
   });
 
   it('can open a WebSocket without a token if AUTH_READ=open', async () => {
-    const open = await startGateway({ ...AUTH_BY_SECRET, AUTH_READ: 'open' }, openThatOf(gateway));
+    const open = await startOther({ ...AUTH_BY_SECRET, AUTH_READ: 'open' });
     const opened = await openInitialized(open);
     opened.send({ type: 'subscribe', id: '1', payload: { query: QUERY } });
     expect(await opened.message()).toMatchObject({ type: 'next' });
@@ -348,7 +338,7 @@ describe('an open WebSocket', () => {
   });
 
   it('closes with code 1001 on shutdown, once its subscriptions have completed', async () => {
-    const stopping = await startGateway({ STOP_DELAY_MS: '0' }, openThatOf(gateway));
+    const stopping = await startOther({ STOP_DELAY_MS: '0' });
     const late = await connectTo(stopping);
     const [busy, idle, silent] = [
       await openInitialized(stopping),

@@ -151,13 +151,34 @@ export async function startGateway(
 /** The gateway of the tests that `useGateway` or `describeOnGateways` provides. */
 export let gateway: Gateway;
 
-/** Starts a gateway for the tests of a file or a describe(), on the first database of the current Vitest project. */
-export function useGateway(): void {
+/** Starts a gateway for the tests of a file or a describe(). */
+export function useGateway(...args: Parameters<typeof startGateway>): void {
   beforeAll(async () => {
-    gateway = await startGateway();
+    gateway = await startGateway(...args);
   });
   afterAll(() => gateway.close());
 }
+
+/** Starts another gateway for these tests, on the database of `gateway`. */
+export function useOther(
+  environment: Record<string, string>,
+  limits?: Partial<Limits>,
+  store?: Store,
+): Gateway {
+  const other = {} as Gateway;
+  beforeAll(async () => {
+    Object.assign(other, await startOther(environment, limits, store));
+  });
+  afterAll(() => other.close());
+  return other;
+}
+
+/** Starts another gateway on the database of `gateway`. */
+export const startOther = (
+  environment: Record<string, string>,
+  limits?: Partial<Limits>,
+  store?: Store,
+): Promise<Gateway> => startGateway(environment, openThatOf(gateway), limits, store);
 
 /** Declares tests that run on each database of the current Vitest project, with a gateway on it. */
 export function describeOnGateways(declareTests: () => void): void {

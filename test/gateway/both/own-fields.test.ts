@@ -1,9 +1,9 @@
 import { raw } from 'sql-template-tag';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { openPgliteOf, openPostgresOf } from '../../support/bookshop.ts';
 import { describeOnDatabases } from '../../support/databases.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { gateway, useGateway } from '../../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 import { untilSettled } from '../../support/settled.ts';
 import { bookshop } from '../bookshop/index.ts';
@@ -15,17 +15,15 @@ const costOf = (name: string) =>
   bookshop.schema.getQueryType()?.getFields()[name]?.extensions.directives?.cost?.weight;
 
 describeOnDatabases((database) => {
-  let gateway: Gateway;
-  beforeAll(async () => {
-    gateway = await startGateway({}, OPEN[database](bookshop), {}, bookshop);
-    await gateway.data(`mutation {
+  useGateway({}, OPEN[database](bookshop), {}, bookshop);
+  beforeAll(() =>
+    gateway.data(`mutation {
       a: createAuthor(input: { name: "Ada" }) { __typename }
       b: createAuthor(input: { name: "Bo" }) { __typename }
       c: createBook(input: { title: "One", isbn: "1111111111111", copies: 2, authorId: "1" }) { __typename }
       d: createBook(input: { title: "Two", isbn: "2222222222222", copies: 0, authorId: "1" }) { __typename }
-    }`);
-  });
-  afterAll(() => gateway.close());
+    }`),
+  );
 
   /** Expects the same data from graphql-js and from the compiled statement; returns the last number of statements. */
   async function expectData(query: string, data: object): Promise<number> {

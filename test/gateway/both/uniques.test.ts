@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { StoreBuilder, createRepository, createTables } from '../../../src/gateway/index.ts';
 import { petStore } from '../../../src/store/index.ts';
 import { describeOnDatabases, openRaw } from '../../support/databases.ts';
-import { type Gateway, type OpenDatabase, startGateway } from '../../support/gateway.ts';
+import { gateway, type OpenDatabase, useGateway } from '../../support/gateway.ts';
 import { modelOf } from '../../support/models.ts';
 
 const COLUMNS = [
@@ -84,10 +84,9 @@ const SLOT = {
 const OTHER = { ...SLOT, owner: '2', label: 'another' };
 
 describeOnDatabases(() => {
-  let gateway: Gateway;
+  useGateway({}, open, {}, createStore());
   let ids: string[];
   beforeAll(async () => {
-    gateway = await startGateway({}, open, {}, createStore());
     ids = [];
     for (const input of [SLOT, OTHER, { ...OTHER, owner: '3', count: 0 }]) {
       const { createSlot } = await gateway.data(
@@ -97,7 +96,6 @@ describeOnDatabases(() => {
       ids.push(createSlot.id);
     }
   });
-  afterAll(() => gateway.close());
 
   const fails = async (mutation: string, type: string, input: unknown, line = '') => {
     const { result } = await gateway.data(

@@ -4,15 +4,13 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { openCopyOnPostgres } from '../../support/databases.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { gateway, useGateway } from '../../support/gateway.ts';
 
 const ORDERS = 200_000;
 const PAGE = 1000;
-
-let gateway: Gateway;
 
 const fill = async (from: number, to: number): Promise<unknown> =>
   gateway.db.write(sql`
@@ -20,13 +18,12 @@ const fill = async (from: number, to: number): Promise<unknown> =>
     select n, 1, n % 9 + 1, case when n % 3 = 0 then timestamptz '2026-01-01' end, n % 2 = 0
     from generate_series(${from}::integer, ${to}::integer) as n`);
 
+// Filling the store may take long on a busy machine.
+useGateway({ STATEMENT_TIMEOUT_MS: '60000' }, openCopyOnPostgres);
 beforeAll(async () => {
-  // Filling the store may take long on a busy machine.
-  gateway = await startGateway({ STATEMENT_TIMEOUT_MS: '60000' }, openCopyOnPostgres);
   await gateway.db.write(sql`insert into categories (name) values ('Cats')`);
   await gateway.db.write(sql`insert into pets (name, category_id) values ('Cleo', 1)`);
 });
-afterAll(() => gateway.close());
 beforeEach(() => void (gateway.statements.length = 0));
 
 /** Requests all orders and returns the response, before any of its body is read. */

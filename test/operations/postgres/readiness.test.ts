@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { openCopyOnPostgres } from '../../support/databases.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { gateway, useGateway } from '../../support/gateway.ts';
 import { makePet } from '../../support/make.ts';
 import { holdLock, runSql } from '../../support/postgres.ts';
 
-let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await startGateway({ POOL_SIZE: '2' }, openCopyOnPostgres);
-});
-afterAll(() => gateway.close());
+useGateway({ POOL_SIZE: '2' }, openCopyOnPostgres);
 
 /**
  * Returns the process ids of all connections except the connection for notifications, which might not have run a

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import type { WebSocket } from 'ws';
 
 import { openCopyOnPostgres } from '../../support/databases.ts';
-import { type Gateway, openThatOf, startGateway } from '../../support/gateway.ts';
+import { gateway, useGateway, useOther } from '../../support/gateway.ts';
 import { openEvents, openInitialized, type RawSocket, untilNoStreams } from '../../support/live.ts';
 import { makePet } from '../../support/make.ts';
 import { post, TIMES_UNTIL_COMPILED } from '../../support/post.ts';
@@ -15,26 +15,16 @@ const MAX_HEAVY = POOL_SIZE / 2;
 // Longer than any test: the test moves a fake clock forward.
 const RESPONSE_TIMEOUT_MS = 500_000;
 
-let gateway: Gateway;
-let hasty: Gateway;
+// Longer than any test, so that no statement times out.
+const patient = { STATEMENT_TIMEOUT_MS: '600000', CONNECT_TIMEOUT_MS: '600000' };
+useGateway({ ...patient, POOL_SIZE: String(POOL_SIZE) }, openCopyOnPostgres);
+const hasty = useOther({ RESPONSE_TIMEOUT_MS: String(RESPONSE_TIMEOUT_MS) });
 let url = '';
 beforeAll(async () => {
-  // Longer than any test, so that no statement times out.
-  const patient = { STATEMENT_TIMEOUT_MS: '600000', CONNECT_TIMEOUT_MS: '600000' };
-  const environment = { ...patient, POOL_SIZE: String(POOL_SIZE) };
-  gateway = await startGateway(environment, openCopyOnPostgres);
   url = gateway.databaseUrl;
-  hasty = await startGateway(
-    { RESPONSE_TIMEOUT_MS: String(RESPONSE_TIMEOUT_MS) },
-    openThatOf(gateway),
-  );
   await makePet(gateway, { stock: 100 });
 });
-afterAll(async () => {
-  hasty.loggedErrors.length = 0;
-  await hasty.close();
-  await gateway.close();
-});
+afterAll(() => void hasty.loggedErrors.splice(0));
 
 let unlock = async (): Promise<void> => {};
 const sockets = new Set<WebSocket>();

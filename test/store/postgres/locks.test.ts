@@ -2,22 +2,27 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 
 import { Client } from 'pg';
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { deleteOldKeys } from '../../../src/gateway/model/idempotency.ts';
 import { openCopyOnPostgres } from '../../support/databases.ts';
-import { type Gateway, openThatOf, openAt, startGateway } from '../../support/gateway.ts';
+import {
+  type Gateway,
+  gateway,
+  openAt,
+  startGateway,
+  startOther,
+  useGateway,
+} from '../../support/gateway.ts';
 import { makePet, mutate, stockOf } from '../../support/make.ts';
 import { holdLock, runSql } from '../../support/postgres.ts';
 
-let gateway: Gateway;
+// Longer than any test, so that no statement times out.
+useGateway({ STATEMENT_TIMEOUT_MS: '600000' }, openCopyOnPostgres);
 let url = '';
-beforeAll(async () => {
-  // Longer than any test, so that no statement times out.
-  gateway = await startGateway({ STATEMENT_TIMEOUT_MS: '600000' }, openCopyOnPostgres);
+beforeAll(() => {
   url = gateway.databaseUrl;
 });
-afterAll(() => gateway.close());
 
 const placeOrder = (petId: string, idempotencyKey?: string) =>
   mutate(gateway, 'placeOrder', { input: { petId, quantity: 1 }, idempotencyKey });
@@ -207,7 +212,7 @@ describe('orders that arrive at the same time', () => {
   ])('are placed even if another order %s', async (_what, statement, expected) => {
     await createTrigger(statement);
     // After a failure, a gateway shares no statements for some time.
-    const fresh = await startGateway({}, openThatOf(gateway));
+    const fresh = await startOther({});
     const petIds = await Promise.all(Array.from({ length: 5 }, () => makePet(fresh, { stock: 9 })));
     const placeAll = (quantity: number) =>
       petIds.map((petId, index) => placeAt(fresh, petId, index === 1 ? quantity : 1));
