@@ -128,36 +128,34 @@ const ask = async (params: object, headers: Record<string, string> = {}): Promis
 const parsedFrom = (text: string) => new ParsedDocument(petStore.schema, parse(text));
 const ofAnn = { subject: 'ann', scopes: new Set<string>() };
 
-describe('a new document that many callers send', () => {
-  it('is accepted as a known document by all callers but the first, however long they wait', async () => {
-    const documents = new Documents(readConfig({ RESPONSE_TIMEOUT_MS: '1000' }), petStore.schema);
-    const text = '{ sentByMany: __typename }';
-    const parsed = parsedFrom(text);
-    const req = {} as Call['req'];
-    const recipient = { destroyed: false };
-    const send = (subject: string) => {
-      const caller = { subject, scopes: new Set<string>() };
-      const requestLog = { id: subject };
-      const request = { caller, req, requestLog, recipient, arrivedAt: performance.now() };
-      return documents.inTurn(text, request, (known) => {
-        documents.add(text, parsed, caller);
-        return known;
-      });
-    };
-    // Its queue is busy until the next tick, so all of them wait.
-    const busy = {
-      caller: ofAnn,
-      req,
-      requestLog: { id: 'ann' },
-      recipient,
-      arrivedAt: performance.now(),
-    };
-    void documents.inTurn('{ other: __typename }', busy, () => {});
-    const subjects = Array.from({ length: 20 }, (_, n) => `caller ${n}`);
-    const [first, ...others] = await Promise.all(subjects.map(send));
-    expect(first).toBeUndefined();
-    expect(others).toEqual(others.map(() => parsed));
-  });
+it('a new document that many callers send is accepted as a known document by all callers but the first, however long they wait', async () => {
+  const documents = new Documents(readConfig({ RESPONSE_TIMEOUT_MS: '1000' }), petStore.schema);
+  const text = '{ sentByMany: __typename }';
+  const parsed = parsedFrom(text);
+  const req = {} as Call['req'];
+  const recipient = { destroyed: false };
+  const send = (subject: string) => {
+    const caller = { subject, scopes: new Set<string>() };
+    const requestLog = { id: subject };
+    const request = { caller, req, requestLog, recipient, arrivedAt: performance.now() };
+    return documents.inTurn(text, request, (known) => {
+      documents.add(text, parsed, caller);
+      return known;
+    });
+  };
+  // Its queue is busy until the next tick, so all of them wait.
+  const busy = {
+    caller: ofAnn,
+    req,
+    requestLog: { id: 'ann' },
+    recipient,
+    arrivedAt: performance.now(),
+  };
+  void documents.inTurn('{ other: __typename }', busy, () => {});
+  const subjects = Array.from({ length: 20 }, (_, n) => `caller ${n}`);
+  const [first, ...others] = await Promise.all(subjects.map(send));
+  expect(first).toBeUndefined();
+  expect(others).toEqual(others.map(() => parsed));
 });
 
 describe('a cached document', () => {

@@ -57,10 +57,8 @@ async function expectNotExecuted(
 
 const url = (): string => `${gateway.url}/graphql`;
 
-describe('GraphQL over HTTP', () => {
-  it.each(serverAudits({ url }))('$id: $name', async ({ fn }) => {
-    expect((await fn()).status).toBe('ok');
-  });
+it.each(serverAudits({ url }))('GraphQL over HTTP $id: $name', async ({ fn }) => {
+  expect((await fn()).status).toBe('ok');
 });
 
 describe('GET /graphql', () => {
@@ -124,20 +122,18 @@ describe('the body of a POST', () => {
   });
 });
 
-describe('a request body larger than 1 MB', () => {
-  it('is rejected with PAYLOAD_TOO_LARGE, with or without Content-Length', async () => {
-    await expectTypename(await post(ofSize(1_000_000)));
-    await expectRejected(await post(ofSize(1_000_001)), 413, 'PAYLOAD_TOO_LARGE');
-    const chunks = Readable.from([Buffer.from(ofSize(3_000_000))]);
-    const streamed = {
-      method: 'POST',
-      headers: { 'content-type': JSON_TYPE },
-      body: Readable.toWeb(chunks) as ReadableStream,
-      duplex: 'half',
-    };
-    const chunked = await gateway.rest('/graphql', streamed);
-    await expectRejected(chunked, 413, 'PAYLOAD_TOO_LARGE');
-  });
+it('a request body larger than 1 MB is rejected with PAYLOAD_TOO_LARGE, with or without Content-Length', async () => {
+  await expectTypename(await post(ofSize(1_000_000)));
+  await expectRejected(await post(ofSize(1_000_001)), 413, 'PAYLOAD_TOO_LARGE');
+  const chunks = Readable.from([Buffer.from(ofSize(3_000_000))]);
+  const streamed = {
+    method: 'POST',
+    headers: { 'content-type': JSON_TYPE },
+    body: Readable.toWeb(chunks) as ReadableStream,
+    duplex: 'half',
+  };
+  const chunked = await gateway.rest('/graphql', streamed);
+  await expectRejected(chunked, 413, 'PAYLOAD_TOO_LARGE');
 });
 
 describe('a request body of 1 MB', () => {
@@ -156,14 +152,12 @@ describe('a request body of 1 MB', () => {
   });
 });
 
-describe('the size of a GraphQL document', () => {
-  it('can be up to 50,000 characters, not counting variables', async () => {
-    const variables = { x: Array(10).fill('y'.repeat(10_000)) };
-    const bodyOf = (length: number) =>
-      JSON.stringify({ query: TYPENAME.padEnd(length), variables });
-    await expectTypename(await post(bodyOf(50_000)));
-    await expectRejected(await post(bodyOf(50_001)), 400, 'DOCUMENT_TOO_LARGE');
-  });
+it('the size of a GraphQL document can be up to 50,000 characters, not counting variables', async () => {
+  const variables = { x: Array(10).fill('y'.repeat(10_000)) };
+  const bodyOf = (length: number) =>
+    JSON.stringify({ query: TYPENAME.padEnd(length), variables });
+  await expectTypename(await post(bodyOf(50_000)));
+  await expectRejected(await post(bodyOf(50_001)), 400, 'DOCUMENT_TOO_LARGE');
 });
 
 it('an empty operationName is ignored in a POST and in a GET', async () => {

@@ -253,28 +253,26 @@ describe('the metric for request durations', () => {
 const batchesOf = (samples: Sample[], loader: string, part: 'sum' | 'count') =>
   sumOf(samples, `dataloader_batch_size_${part}`, { loader });
 
-describe('the metric for batch sizes', () => {
-  it('has the label `loader`, and counts one batch of each loader for all fields of a request', async () => {
-    const categoryId = await makeCategory(gateway);
-    const ids = [await makePet(gateway, { categoryId }), await makePet(gateway, { categoryId })];
-    const before = await readMetrics(gateway);
-    await gateway.data(`{
-      a: pet(id: ${ids[0]}) { category { name pets { totalCount } } }
-      b: pet(id: ${ids[1]}) { category { name } }
-      c: pet(id: ${ids[1]}) { id }
-      d: category(id: ${categoryId}) { name }
-      e: category(id: ${categoryId}) { id }
-    }`);
-    const after = await readMetrics(gateway);
-    const grown = (loader: string) =>
-      (['sum', 'count'] as const).map(
-        (part) => batchesOf(after, loader, part) - batchesOf(before, loader, part),
-      );
-    expect(grown('pet')).toEqual([3, 1]);
-    expect(grown('category')).toEqual([2, 1]);
-    expect(grown('petsByCategory.counts')).toEqual([1, 1]);
-    expect(grown('order')).toEqual([0, 0]);
-  });
+it('the metric for batch sizes has the label `loader`, and counts one batch of each loader for all fields of a request', async () => {
+  const categoryId = await makeCategory(gateway);
+  const ids = [await makePet(gateway, { categoryId }), await makePet(gateway, { categoryId })];
+  const before = await readMetrics(gateway);
+  await gateway.data(`{
+    a: pet(id: ${ids[0]}) { category { name pets { totalCount } } }
+    b: pet(id: ${ids[1]}) { category { name } }
+    c: pet(id: ${ids[1]}) { id }
+    d: category(id: ${categoryId}) { name }
+    e: category(id: ${categoryId}) { id }
+  }`);
+  const after = await readMetrics(gateway);
+  const grown = (loader: string) =>
+    (['sum', 'count'] as const).map(
+      (part) => batchesOf(after, loader, part) - batchesOf(before, loader, part),
+    );
+  expect(grown('pet')).toEqual([3, 1]);
+  expect(grown('category')).toEqual([2, 1]);
+  expect(grown('petsByCategory.counts')).toEqual([1, 1]);
+  expect(grown('order')).toEqual([0, 0]);
 });
 
 describe('the metric for errors', () => {

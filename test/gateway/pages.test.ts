@@ -87,41 +87,35 @@ describe.each([...PAGES, '/openapi.json'])('%s and all assets that it loads', (p
   });
 });
 
-describe('a path that ends with a slash', () => {
-  it.each([
-    ['/guide/api/', '/guide/api'],
-    ['/graphql/?query={a}', '/graphql?query={a}'],
-  ])('redirects browsers, because references on the page are relative: %s', async (path, to) => {
-    const { status, headers } = await requestRaw(gateway, 'GET', path, BROWSER);
-    expect(status).toBe(308);
-    expect(decodeURI(resolveFrom(path, headers.get('location') ?? ''))).toBe(to);
-  });
+it.each([
+  ['/guide/api/', '/guide/api'],
+  ['/graphql/?query={a}', '/graphql?query={a}'],
+])('a path that ends with a slash redirects browsers, because references on the page are relative: %s', async (path, to) => {
+  const { status, headers } = await requestRaw(gateway, 'GET', path, BROWSER);
+  expect(status).toBe(308);
+  expect(decodeURI(resolveFrom(path, headers.get('location') ?? ''))).toBe(to);
 });
 
-describe('the page for an unknown path', () => {
-  it.each(['/a', '/a/b/c/'])('has no broken links: %s', async (path) => {
-    const html = (await requestRaw(gateway, 'GET', path, BROWSER)).body;
-    const urls = urlsIn(html, path).filter((url) => url !== '#main');
-    expect(urls).toContain('/assets/page.css');
-    expect(html).toContain('Go to the start page');
-    for (const url of urls) expect([url, (await read(url)).status]).toEqual([url, 200]);
-  });
+it.each(['/a', '/a/b/c/'])('the page for an unknown path has no broken links: %s', async (path) => {
+  const html = (await requestRaw(gateway, 'GET', path, BROWSER)).body;
+  const urls = urlsIn(html, path).filter((url) => url !== '#main');
+  expect(urls).toContain('/assets/page.css');
+  expect(html).toContain('Go to the start page');
+  for (const url of urls) expect([url, (await read(url)).status]).toEqual([url, 200]);
 });
 
-describe('an asset that is built on first request', () => {
-  it('is built a second time only if the first attempt failed', async () => {
-    let made = 0;
-    const serve = serveAsset(async () => {
-      made += 1;
-      if (made === 1) throw new Error('EMFILE');
-      return { type: 'text/plain', content: 'whole' };
-    });
-    const app = Fastify().get('/', serve);
-    expect((await app.inject('/')).statusCode).toBe(500);
-    expect(await app.inject('/')).toMatchObject({ statusCode: 200, body: 'whole' });
-    await app.inject('/');
-    expect(made).toBe(2);
+it('an asset that is built on first request is built a second time only if the first attempt failed', async () => {
+  let made = 0;
+  const serve = serveAsset(async () => {
+    made += 1;
+    if (made === 1) throw new Error('EMFILE');
+    return { type: 'text/plain', content: 'whole' };
   });
+  const app = Fastify().get('/', serve);
+  expect((await app.inject('/')).statusCode).toBe(500);
+  expect(await app.inject('/')).toMatchObject({ statusCode: 200, body: 'whole' });
+  await app.inject('/');
+  expect(made).toBe(2);
 });
 
 it('a large file uses less than 250 MB of memory while a hundred slow clients load it', async () => {

@@ -267,16 +267,14 @@ async function make(to: Gateway, sub: string | undefined, name: string) {
   return (await post(to, query, headers)).data.createCategory;
 }
 
-describe('an idempotency key', () => {
-  it('belongs to its caller, so other callers can use the same key', async () => {
-    const ofAnn = await make(gateway, 'ann', 'A');
-    const ofBob = await make(gateway, 'bob', 'BB');
-    const ofNobody = await make(open, undefined, 'CCC');
-    for (const made of [ofAnn, ofBob, ofNobody]) expect(made).toEqual({ id: expect.any(String) });
-    expect(new Set([ofAnn.id, ofBob.id, ofNobody.id]).size).toBe(3);
-    expect(await make(gateway, 'ann', 'A')).toEqual(ofAnn);
-    expect(await make(gateway, 'bob', 'BB')).toEqual(ofBob);
-    expect(await make(open, undefined, 'CCC')).toEqual(ofNobody);
-    expect(await make(gateway, 'ann', 'BB')).toEqual({ code: 'IDEMPOTENCY_CONFLICT' });
-  });
+it('an idempotency key belongs to its caller, so other callers can use the same key', async () => {
+  const ofAnn = await make(gateway, 'ann', 'A');
+  const ofBob = await make(gateway, 'bob', 'BB');
+  const ofNobody = await make(open, undefined, 'CCC');
+  for (const made of [ofAnn, ofBob, ofNobody]) expect(made).toEqual({ id: expect.any(String) });
+  expect(new Set([ofAnn.id, ofBob.id, ofNobody.id]).size).toBe(3);
+  expect(await make(gateway, 'ann', 'A')).toEqual(ofAnn);
+  expect(await make(gateway, 'bob', 'BB')).toEqual(ofBob);
+  expect(await make(open, undefined, 'CCC')).toEqual(ofNobody);
+  expect(await make(gateway, 'ann', 'BB')).toEqual({ code: 'IDEMPOTENCY_CONFLICT' });
 });

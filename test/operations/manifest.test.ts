@@ -13,19 +13,17 @@ const run = promisify(execFile);
 
 const COUNT = 'query Count {\n  pets {\n    totalCount\n  }\n}';
 
-describe('npm run manifest', () => {
-  it('writes a manifest that a gateway accepts', () =>
-    withFolder(async (folder) => {
-      writeFileSync(join(folder, 'count.graphql'), COUNT);
-      const file = join(folder, 'made.json');
-      const { stdout } = await run('npm', ['run', '--silent', 'manifest', '--', folder, file]);
-      expect(stdout).toBe(`Trusted documents in ${file}: 1\n`);
-      const gateway = await startGateway({ DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: file });
-      const response = await fetch(`${gateway.url}/graphql?documentId=sha256:${hashOf(COUNT)}`);
-      expect(await response.json()).toEqual({ data: { pets: { totalCount: 0 } } });
-      await gateway.close();
-    }));
-});
+it('npm run manifest writes a manifest that a gateway accepts', () =>
+  withFolder(async (folder) => {
+    writeFileSync(join(folder, 'count.graphql'), COUNT);
+    const file = join(folder, 'made.json');
+    const { stdout } = await run('npm', ['run', '--silent', 'manifest', '--', folder, file]);
+    expect(stdout).toBe(`Trusted documents in ${file}: 1\n`);
+    const gateway = await startGateway({ DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: file });
+    const response = await fetch(`${gateway.url}/graphql?documentId=sha256:${hashOf(COUNT)}`);
+    expect(await response.json()).toEqual({ data: { pets: { totalCount: 0 } } });
+    await gateway.close();
+  }));
 
 describe('DOCUMENTS_MANIFEST', () => {
   // No server listens there: a gateway that connected before it read the manifest would fail with ECONNREFUSED.

@@ -96,24 +96,22 @@ describe('a caller without the scope of a tool', () => {
   });
 });
 
-describe('an order', () => {
-  it('that cannot be fulfilled is an error with its code, its line, and that nothing was changed', async () => {
-    const client = await connectClient(gateway);
-    const before = await stockOf(gateway, petId);
-    const input = [
-      { petId, quantity: 1 },
-      { petId, quantity: 1000 },
-    ];
-    const result = await client.callTool({
-      name: 'place_orders',
-      arguments: { input, idempotencyKey: randomUUID() },
-    });
-    expect(result).toMatchObject({ isError: true });
-    expect(JSON.stringify(result.content)).toMatch(
-      /INSUFFICIENT_STOCK: Pet \d+ has \d+ units in stock\. Nothing was changed\..+line.+:1/,
-    );
-    expect(await stockOf(gateway, petId)).toBe(before);
+it('an order that cannot be fulfilled is an error with its code, its line, and that nothing was changed', async () => {
+  const client = await connectClient(gateway);
+  const before = await stockOf(gateway, petId);
+  const input = [
+    { petId, quantity: 1 },
+    { petId, quantity: 1000 },
+  ];
+  const result = await client.callTool({
+    name: 'place_orders',
+    arguments: { input, idempotencyKey: randomUUID() },
   });
+  expect(result).toMatchObject({ isError: true });
+  expect(JSON.stringify(result.content)).toMatch(
+    /INSUFFICIENT_STOCK: Pet \d+ has \d+ units in stock\. Nothing was changed\..+line.+:1/,
+  );
+  expect(await stockOf(gateway, petId)).toBe(before);
 });
 
 describe('last_changes', () => {

@@ -73,14 +73,12 @@ describe('creating a pet', () => {
   });
 });
 
-describe('updating a pet', () => {
-  it('keeps fields that are not given', async () => {
-    const id = await makePet(gateway, { name: 'Milo' });
-    const categoryId = await makeCategory(gateway, 'Others');
-    expect(await update(id, { categoryId })).toMatchObject({ name: 'Milo', categoryId });
-    expect(await update(id, { name: 'Otis' })).toMatchObject({ name: 'Otis', categoryId });
-    expect(await update(id, {})).toMatchObject({ name: 'Otis', categoryId, status: 'AVAILABLE' });
-  });
+it('updating a pet keeps fields that are not given', async () => {
+  const id = await makePet(gateway, { name: 'Milo' });
+  const categoryId = await makeCategory(gateway, 'Others');
+  expect(await update(id, { categoryId })).toMatchObject({ name: 'Milo', categoryId });
+  expect(await update(id, { name: 'Otis' })).toMatchObject({ name: 'Otis', categoryId });
+  expect(await update(id, {})).toMatchObject({ name: 'Otis', categoryId, status: 'AVAILABLE' });
 });
 
 describe('deleting a pet', () => {
@@ -103,40 +101,38 @@ describe('deleting a pet', () => {
   });
 });
 
-describe('invalid arguments', () => {
-  it('are all reported together, each with a code and a message', async () => {
-    const args = { input: { name: ' ', categoryId: 'abc', quantity: -4 }, idempotencyKey: '' };
-    const fields = '... on InvalidInput { message issues { path code message line } }';
-    const { issues, message } = await mutate(gateway, 'createPet', args, fields);
-    expect(issues).toEqual([
-      {
-        path: ['input', 'name'],
-        code: 'REQUIRED',
-        message: 'Name must not be blank.',
-        line: null,
-      },
-      {
-        path: ['input', 'categoryId'],
-        code: 'INVALID_ID',
-        message: 'Category id must be 1 to 19 digits and at most 9223372036854775807.',
-        line: null,
-      },
-      {
-        path: ['input', 'quantity'],
-        code: 'TOO_SMALL',
-        message: 'Quantity must not be negative.',
-        line: null,
-      },
-      {
-        path: ['idempotencyKey'],
-        code: 'INVALID_VALUE',
-        message: 'Idempotency key must be 1 to 255 characters long.',
-        line: null,
-      },
-    ]);
-    const sentences = issues.map((issue: { message: string }) => issue.message);
-    expect(message).toBe(sentences.join(' '));
-  });
+it('invalid arguments are all reported together, each with a code and a message', async () => {
+  const args = { input: { name: ' ', categoryId: 'abc', quantity: -4 }, idempotencyKey: '' };
+  const fields = '... on InvalidInput { message issues { path code message line } }';
+  const { issues, message } = await mutate(gateway, 'createPet', args, fields);
+  expect(issues).toEqual([
+    {
+      path: ['input', 'name'],
+      code: 'REQUIRED',
+      message: 'Name must not be blank.',
+      line: null,
+    },
+    {
+      path: ['input', 'categoryId'],
+      code: 'INVALID_ID',
+      message: 'Category id must be 1 to 19 digits and at most 9223372036854775807.',
+      line: null,
+    },
+    {
+      path: ['input', 'quantity'],
+      code: 'TOO_SMALL',
+      message: 'Quantity must not be negative.',
+      line: null,
+    },
+    {
+      path: ['idempotencyKey'],
+      code: 'INVALID_VALUE',
+      message: 'Idempotency key must be 1 to 255 characters long.',
+      line: null,
+    },
+  ]);
+  const sentences = issues.map((issue: { message: string }) => issue.message);
+  expect(message).toBe(sentences.join(' '));
 });
 
 describe('the fields availableQuantity and canBeOrdered', () => {
@@ -168,18 +164,16 @@ describe('the fields availableQuantity and canBeOrdered', () => {
   );
 });
 
-describe('the id of a pet', () => {
-  it.each(['', 'abc', '-1', ' 1', '１', '9223372036854775808'])(
-    'is rejected in queries and mutations if it is %j',
-    async (id) => {
-      const { data, errors } = await find(id);
-      expect(data).toBeUndefined();
-      expect(errors).toMatchObject([
-        { extensions: { code: 'INVALID_ID', status: 400, issues: [{ path: ['id'] }] } },
-      ]);
-      expect(await remove(id)).toEqual(toRejection('id'));
-      const created = await create({ name: 'Milo', categoryId: id });
-      expect(created).toEqual(toRejection('input', 'categoryId'));
-    },
-  );
-});
+it.each(['', 'abc', '-1', ' 1', '１', '9223372036854775808'])(
+  'the id of a pet is rejected in queries and mutations if it is %j',
+  async (id) => {
+    const { data, errors } = await find(id);
+    expect(data).toBeUndefined();
+    expect(errors).toMatchObject([
+      { extensions: { code: 'INVALID_ID', status: 400, issues: [{ path: ['id'] }] } },
+    ]);
+    expect(await remove(id)).toEqual(toRejection('id'));
+    const created = await create({ name: 'Milo', categoryId: id });
+    expect(created).toEqual(toRejection('input', 'categoryId'));
+  },
+);

@@ -85,29 +85,25 @@ async function settledPages(): Promise<number> {
   return pages;
 }
 
-describe('the list of all orders', () => {
-  it('is complete and sorted by id, and takes hardly more memory if it is ten times as long', async () => {
-    await fill(1, ORDERS / 10);
-    await read(await openList(), ORDERS / 10);
-    const short = await read(await openList(), ORDERS / 10);
-    await fill(ORDERS / 10 + 1, ORDERS);
-    gateway.statements.length = 0;
-    const long = await read(await openList(), ORDERS);
+it('the list of all orders is complete and sorted by id, and takes hardly more memory if it is ten times as long', async () => {
+  await fill(1, ORDERS / 10);
+  await read(await openList(), ORDERS / 10);
+  const short = await read(await openList(), ORDERS / 10);
+  await fill(ORDERS / 10 + 1, ORDERS);
+  gateway.statements.length = 0;
+  const long = await read(await openList(), ORDERS);
 
-    expect([short.orders, long.orders]).toEqual([ORDERS / 10, ORDERS]);
-    expect(long.bytes).toBeGreaterThan(10 * short.bytes);
-    expect(pagesRead()).toBe(ORDERS / PAGE);
-    expect(long.heapMb - short.heapMb).toBeLessThan(5);
-  });
+  expect([short.orders, long.orders]).toEqual([ORDERS / 10, ORDERS]);
+  expect(long.bytes).toBeGreaterThan(10 * short.bytes);
+  expect(pagesRead()).toBe(ORDERS / PAGE);
+  expect(long.heapMb - short.heapMb).toBeLessThan(5);
 });
 
-describe('a client that pauses while it reads a list', () => {
-  it('makes the gateway pause its queries, and receives the rest when it continues', async () => {
-    const response = await openList();
-    // The buffers of the two sockets hold some pages; the operating system decides how many.
-    expect(await settledPages()).toBeLessThan((ORDERS / PAGE) * 0.75);
+it('a client that pauses while it reads a list makes the gateway pause its queries, and receives the rest when it continues', async () => {
+  const response = await openList();
+  // The buffers of the two sockets hold some pages; the operating system decides how many.
+  expect(await settledPages()).toBeLessThan((ORDERS / PAGE) * 0.75);
 
-    expect((await read(response, ORDERS)).orders).toBe(ORDERS);
-    expect(pagesRead()).toBe(ORDERS / PAGE);
-  });
+  expect((await read(response, ORDERS)).orders).toBe(ORDERS);
+  expect(pagesRead()).toBe(ORDERS / PAGE);
 });

@@ -138,19 +138,17 @@ describe.skipIf(process.platform !== 'linux')(
   },
 );
 
-describe('a program that is killed', () => {
-  it('has written its warnings, and every line before them', async () => {
-    const kill = `process.once('SIGWINCH', () => {
-      process.emitWarning('Planted.');
-      setImmediate(() => process.kill(process.pid, 'SIGKILL'));
-    })`;
-    const preload = `--import "data:text/javascript,${encodeURIComponent(kill)}"`;
-    const killed = await startProgram({ ...store.environment, NODE_OPTIONS: preload });
-    const headers = { 'x-request-id': 'before' };
-    await Promise.all(Array.from({ length: 3 }, () => fetch(`${killed.url}/pets/1`, { headers })));
-    await killed.stop('SIGWINCH');
-    const [last, ...before] = killed.entries.toReversed();
-    expect(last).toMatchObject({ level: 40, msg: 'Node.js or a package warns.' });
-    expect(before.filter(({ requestId }) => requestId === 'before')).toHaveLength(3);
-  });
+it('a program that is killed has written its warnings, and every line before them', async () => {
+  const kill = `process.once('SIGWINCH', () => {
+    process.emitWarning('Planted.');
+    setImmediate(() => process.kill(process.pid, 'SIGKILL'));
+  })`;
+  const preload = `--import "data:text/javascript,${encodeURIComponent(kill)}"`;
+  const killed = await startProgram({ ...store.environment, NODE_OPTIONS: preload });
+  const headers = { 'x-request-id': 'before' };
+  await Promise.all(Array.from({ length: 3 }, () => fetch(`${killed.url}/pets/1`, { headers })));
+  await killed.stop('SIGWINCH');
+  const [last, ...before] = killed.entries.toReversed();
+  expect(last).toMatchObject({ level: 40, msg: 'Node.js or a package warns.' });
+  expect(before.filter(({ requestId }) => requestId === 'before')).toHaveLength(3);
 });

@@ -279,14 +279,12 @@ describe('the log at level debug', () => {
 });
 
 // Last, because it ends the program. stop-signals.test.ts tests the lines of a program that is stopped.
-describe('a warning of Node.js or a package', () => {
-  it('is a line of the log, not text on standard error', async () => {
-    program.process.kill('SIGWINCH');
-    await program.logged(/^Node\.js or a package warns\.$/);
-    const err = expect.objectContaining({ message: 'Planted.' }) as unknown;
-    expect(program.entries.at(-1)).toMatchObject({ level: 40, err });
-    expect(program.messages.filter((line) => line.includes('OldWarning'))).toEqual([]);
-  });
+it('a warning of Node.js or a package is a line of the log, not text on standard error', async () => {
+  program.process.kill('SIGWINCH');
+  await program.logged(/^Node\.js or a package warns\.$/);
+  const err = expect.objectContaining({ message: 'Planted.' }) as unknown;
+  expect(program.entries.at(-1)).toMatchObject({ level: 40, err });
+  expect(program.messages.filter((line) => line.includes('OldWarning'))).toEqual([]);
 });
 
 describe('a program that exits with an uncaught error', () => {

@@ -233,19 +233,17 @@ describe('orders that arrive at the same time', () => {
   });
 });
 
-describe('deleting old idempotency keys', () => {
-  it('does not wait for a key that another transaction has locked', async () => {
-    const { db } = gateway;
-    await db.write(sql`
-      insert into idempotency_keys (key, request_hash, created_at)
-      select 'old ' || number, '', now() - interval '1 day' from generate_series(1, 3) as number`);
-    await db.transaction(async ({ query }) => {
-      await query(sql`select 1 from idempotency_keys where key = 'old 2' for update`);
-      await deleteOldKeys(db, 60_000);
-    });
-    const left = await runSql(url, "select key from idempotency_keys where key like 'old %'");
-    expect(left).toEqual([{ key: 'old 2' }]);
+it('deleting old idempotency keys does not wait for a key that another transaction has locked', async () => {
+  const { db } = gateway;
+  await db.write(sql`
+    insert into idempotency_keys (key, request_hash, created_at)
+    select 'old ' || number, '', now() - interval '1 day' from generate_series(1, 3) as number`);
+  await db.transaction(async ({ query }) => {
+    await query(sql`select 1 from idempotency_keys where key = 'old 2' for update`);
+    await deleteOldKeys(db, 60_000);
   });
+  const left = await runSql(url, "select key from idempotency_keys where key like 'old %'");
+  expect(left).toEqual([{ key: 'old 2' }]);
 });
 
 describe('a gateway on a database whose transactions are serializable by default', () => {
