@@ -211,28 +211,26 @@ describe('the Content-Type of a response', () => {
   );
 });
 
-describe('the HTTP status of a result', () => {
-  const COSTLY = `{ ${'pets(first: 100) { nodes { category { '.repeat(3)} id ${'} } } '.repeat(3)} }`;
+const COSTLY = `{ ${'pets(first: 100) { nodes { category { '.repeat(3)} id ${'} } } '.repeat(3)} }`;
 
-  // The first status is for application/json, with which documents that don't parse or validate get 200. The second
-  // status is for application/graphql-response+json.
-  it.each([
-    ['an invalid id', '{ a: pet(id: "x") { name } __typename }', 400, 400],
-    ['an unknown field', '{ cat }', 200, 400],
-    ['two operations without a name', 'query A { __typename } query B { __typename }', 400, 400],
-    ['a subscription', 'subscription { petChanged { kind } }', 406, 406],
-    ['a query that costs too much', COSTLY, 400, 400],
-  ])(
-    'may differ between the two JSON Content-Types, but the body does not: %s',
-    async (_what, query, inJson, inGraphql) => {
-      const send = (accept: string) => post(JSON.stringify({ query }), { accept });
-      const [asJson, asGraphql] = [await send(JSON_TYPE), await send(GRAPHQL_TYPE)];
-      expect([asJson.status, asGraphql.status]).toEqual([inJson, inGraphql]);
-      expect(asGraphql.headers.get('content-type')).toBe(`${GRAPHQL_TYPE}; charset=utf-8`);
-      expect(await asGraphql.text()).toBe(await asJson.text());
-    },
-  );
-});
+// The first status is for application/json, with which documents that don't parse or validate get 200. The second
+// status is for application/graphql-response+json.
+it.each([
+  ['an invalid id', '{ a: pet(id: "x") { name } __typename }', 400, 400],
+  ['an unknown field', '{ cat }', 200, 400],
+  ['two operations without a name', 'query A { __typename } query B { __typename }', 400, 400],
+  ['a subscription', 'subscription { petChanged { kind } }', 406, 406],
+  ['a query that costs too much', COSTLY, 400, 400],
+])(
+  'the HTTP status of a result may differ between the two JSON Content-Types, but the body does not: %s',
+  async (_what, query, inJson, inGraphql) => {
+    const send = (accept: string) => post(JSON.stringify({ query }), { accept });
+    const [asJson, asGraphql] = [await send(JSON_TYPE), await send(GRAPHQL_TYPE)];
+    expect([asJson.status, asGraphql.status]).toEqual([inJson, inGraphql]);
+    expect(asGraphql.headers.get('content-type')).toBe(`${GRAPHQL_TYPE}; charset=utf-8`);
+    expect(await asGraphql.text()).toBe(await asJson.text());
+  },
+);
 
 it.each([
   [405, 'PUT', '/graphql', {}],

@@ -275,30 +275,28 @@ it('the metric for batch sizes has the label `loader`, and counts one batch of e
   expect(grown('order')).toEqual([0, 0]);
 });
 
-describe('the metric for errors', () => {
-  const ERRORS = 'request_errors_total';
+const ERRORS = 'request_errors_total';
 
-  it('has the labels `route` and `code`, and counts each code once per request, even if it is in the data of a GraphQL response', async () => {
-    const twice = `a: cancelOrder(id: "7") { ... on Error { code } }
-      b: cancelOrder(id: "8") { ... on Error { code } }`;
-    await ask(`mutation { ${twice} }`, {});
-    await ask('{ pet(id: "x") { id } }', {});
-    await ask('{ nothing }', {});
-    await gateway.rest('/pets/none');
-    await gateway.rest('/nowhere');
-    const times = {
-      '/graphql ORDER_NOT_FOUND': 1,
-      '/graphql INVALID_ID': 1,
-      '/graphql GRAPHQL_VALIDATION_FAILED': 1,
-      '/pets/{petId} INVALID_ID': 1,
-      // The codes of server errors start at zero, so that the first error increases them.
-      '/pets/{petId} INTERNAL_SERVER_ERROR': 0,
-      '/pets/{petId} OUTCOME_UNKNOWN': 0,
-      '/pets/{petId} SERVICE_UNAVAILABLE': 0,
-      'other NOT_FOUND': 1,
-    };
-    await expectValues(expect.objectContaining(times), ERRORS, 'route', 'code');
-  });
+it('the metric for errors has the labels `route` and `code`, and counts each code once per request, even if it is in the data of a GraphQL response', async () => {
+  const twice = `a: cancelOrder(id: "7") { ... on Error { code } }
+    b: cancelOrder(id: "8") { ... on Error { code } }`;
+  await ask(`mutation { ${twice} }`, {});
+  await ask('{ pet(id: "x") { id } }', {});
+  await ask('{ nothing }', {});
+  await gateway.rest('/pets/none');
+  await gateway.rest('/nowhere');
+  const times = {
+    '/graphql ORDER_NOT_FOUND': 1,
+    '/graphql INVALID_ID': 1,
+    '/graphql GRAPHQL_VALIDATION_FAILED': 1,
+    '/pets/{petId} INVALID_ID': 1,
+    // The codes of server errors start at zero, so that the first error increases them.
+    '/pets/{petId} INTERNAL_SERVER_ERROR': 0,
+    '/pets/{petId} OUTCOME_UNKNOWN': 0,
+    '/pets/{petId} SERVICE_UNAVAILABLE': 0,
+    'other NOT_FOUND': 1,
+  };
+  await expectValues(expect.objectContaining(times), ERRORS, 'route', 'code');
 });
 
 describe('the metrics of GraphQL operations', () => {

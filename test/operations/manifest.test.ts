@@ -25,27 +25,25 @@ it('npm run manifest writes a manifest that a gateway accepts', () =>
     await gateway.close();
   }));
 
-describe('DOCUMENTS_MANIFEST', () => {
-  // No server listens there: a gateway that connected before it read the manifest would fail with ECONNREFUSED.
-  const SERVER = { DATABASE_URL: 'postgresql://127.0.0.1:1/store' };
+// No server listens there: a gateway that connected before it read the manifest would fail with ECONNREFUSED.
+const SERVER = { DATABASE_URL: 'postgresql://127.0.0.1:1/store' };
 
-  it.each([
-    ['does not create a database', {}],
-    ['does not connect to a server', SERVER],
-  ])(
-    'is rejected at startup with one message if it is invalid, and the gateway %s',
-    (_what, environment) =>
-      withFolder(async (folder) => {
-        const [DOCUMENTS_MANIFEST, DATA_DIR] = [join(folder, 'trusted.json'), join(folder, 'data')];
-        writeFileSync(DOCUMENTS_MANIFEST, JSON.stringify({ a: '{ unknown }' }));
-        const program = spawnProgram('main', { DATA_DIR, DOCUMENTS_MANIFEST, ...environment });
-        expect(await program.end).toBe(1);
-        expect(program.messages).toEqual([
-          expect.stringMatching(
-            /^The document a in DOCUMENTS_MANIFEST cannot be executed: Cannot query field /,
-          ),
-        ]);
-        expect(existsSync(DATA_DIR)).toBe(false);
-      }),
-  );
-});
+it.each([
+  ['does not create a database', {}],
+  ['does not connect to a server', SERVER],
+])(
+  'DOCUMENTS_MANIFEST is rejected at startup with one message if it is invalid, and the gateway %s',
+  (_what, environment) =>
+    withFolder(async (folder) => {
+      const [DOCUMENTS_MANIFEST, DATA_DIR] = [join(folder, 'trusted.json'), join(folder, 'data')];
+      writeFileSync(DOCUMENTS_MANIFEST, JSON.stringify({ a: '{ unknown }' }));
+      const program = spawnProgram('main', { DATA_DIR, DOCUMENTS_MANIFEST, ...environment });
+      expect(await program.end).toBe(1);
+      expect(program.messages).toEqual([
+        expect.stringMatching(
+          /^The document a in DOCUMENTS_MANIFEST cannot be executed: Cannot query field /,
+        ),
+      ]);
+      expect(existsSync(DATA_DIR)).toBe(false);
+    }),
+);

@@ -135,34 +135,32 @@ it('invalid arguments are all reported together, each with a code and a message'
   expect(message).toBe(sentences.join(' '));
 });
 
-describe('the fields availableQuantity and canBeOrdered', () => {
-  const QUERY = `query ($ids: [ID!]) {
-      pets(filter: { ids: $ids }) { nodes { availableQuantity canBeOrdered inventory { quantity } } } }`;
+const QUERY = `query ($ids: [ID!]) {
+    pets(filter: { ids: $ids }) { nodes { availableQuantity canBeOrdered inventory { quantity } } } }`;
 
-  it.each([
-    [3, true, 'an AVAILABLE pet with stock', { stock: 3 }],
-    [0, false, 'an AVAILABLE pet whose stock is 0', { stock: 0 }],
-    [0, false, 'an AVAILABLE pet without an inventory item', {}],
-    [3, false, 'a PENDING pet with stock', { stock: 3, status: 'PENDING' as const }],
-  ])(
-    'are %i and %s for %s, and a compiled query reads them with one statement',
-    async (quantity, canBeOrdered, _what, options) => {
-      const id = await makePet(gateway, options);
-      const inventory = 'stock' in options ? { quantity } : null;
-      const statements: number[] = [];
-      for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
-        gateway.statements.length = 0;
-        const { pets } = await gateway.data(QUERY, { ids: [id] });
-        const expected = { availableQuantity: quantity, canBeOrdered, inventory };
-        expect(pets.nodes).toEqual([expected]);
-        statements.push(gateway.statements.length);
-      }
-      // One statement reads the pets and another their stock; a compiled query reads both with one statement.
-      expect(Math.max(...statements)).toBeLessThanOrEqual(2);
-      expect(statements.at(-1)).toBe(1);
-    },
-  );
-});
+it.each([
+  [3, true, 'an AVAILABLE pet with stock', { stock: 3 }],
+  [0, false, 'an AVAILABLE pet whose stock is 0', { stock: 0 }],
+  [0, false, 'an AVAILABLE pet without an inventory item', {}],
+  [3, false, 'a PENDING pet with stock', { stock: 3, status: 'PENDING' as const }],
+])(
+  'the fields availableQuantity and canBeOrdered are %i and %s for %s, and a compiled query reads them with one statement',
+  async (quantity, canBeOrdered, _what, options) => {
+    const id = await makePet(gateway, options);
+    const inventory = 'stock' in options ? { quantity } : null;
+    const statements: number[] = [];
+    for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
+      gateway.statements.length = 0;
+      const { pets } = await gateway.data(QUERY, { ids: [id] });
+      const expected = { availableQuantity: quantity, canBeOrdered, inventory };
+      expect(pets.nodes).toEqual([expected]);
+      statements.push(gateway.statements.length);
+    }
+    // One statement reads the pets and another their stock; a compiled query reads both with one statement.
+    expect(Math.max(...statements)).toBeLessThanOrEqual(2);
+    expect(statements.at(-1)).toBe(1);
+  },
+);
 
 it.each(['', 'abc', '-1', ' 1', '１', '9223372036854775808'])(
   'the id of a pet is rejected in queries and mutations if it is %j',

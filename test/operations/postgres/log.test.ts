@@ -181,42 +181,40 @@ describe('a subscription', () => {
   });
 });
 
-describe('a request id', () => {
-  const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
-  const PARENT = '00f067aa0ba902b7';
-  const traceparent = `00-${TRACE}-${PARENT}-01`;
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const PARENT = '00f067aa0ba902b7';
+const traceparent = `00-${TRACE}-${PARENT}-01`;
 
-  it.each<[string, Record<string, string>, string | RegExp]>([
-    [
-      'the id that the client sent',
-      { 'x-request-id': 'cart:17.a-b_C', traceparent },
-      'cart:17.a-b_C',
-    ],
-    [
-      "a new id if the client's id has more than 128 characters",
-      { 'x-request-id': 'x'.repeat(129) },
-      UUID,
-    ],
-    ["a new id if the client's id is invalid", { 'x-request-id': 'a "b"' }, UUID],
-    ['the trace id in traceparent if the client sends no id', { traceparent }, TRACE],
-    [
-      "the trace id in traceparent if the client's id is invalid",
-      { 'x-request-id': ' é', traceparent },
-      TRACE,
-    ],
-    [
-      'a new id if traceparent has an unknown version',
-      { traceparent: `01-${TRACE}-${PARENT}-01` },
-      UUID,
-    ],
-    ['a new id if the client sends neither X-Request-Id nor traceparent', {}, UUID],
-  ])('is %s', async (_what, headers, expected) => {
-    for (const path of ['/health', '/graphql?query={__typename}', '/none']) {
-      const response = await fetch(program.url + path, { headers });
-      const id = response.headers.get('x-request-id');
-      expect(id).toMatch(typeof expected === 'string' ? new RegExp(`^${expected}$`) : expected);
-    }
-  });
+it.each<[string, Record<string, string>, string | RegExp]>([
+  [
+    'the id that the client sent',
+    { 'x-request-id': 'cart:17.a-b_C', traceparent },
+    'cart:17.a-b_C',
+  ],
+  [
+    "a new id if the client's id has more than 128 characters",
+    { 'x-request-id': 'x'.repeat(129) },
+    UUID,
+  ],
+  ["a new id if the client's id is invalid", { 'x-request-id': 'a "b"' }, UUID],
+  ['the trace id in traceparent if the client sends no id', { traceparent }, TRACE],
+  [
+    "the trace id in traceparent if the client's id is invalid",
+    { 'x-request-id': ' é', traceparent },
+    TRACE,
+  ],
+  [
+    'a new id if traceparent has an unknown version',
+    { traceparent: `01-${TRACE}-${PARENT}-01` },
+    UUID,
+  ],
+  ['a new id if the client sends neither X-Request-Id nor traceparent', {}, UUID],
+])('a request id is %s', async (_what, headers, expected) => {
+  for (const path of ['/health', '/graphql?query={__typename}', '/none']) {
+    const response = await fetch(program.url + path, { headers });
+    const id = response.headers.get('x-request-id');
+    expect(id).toMatch(typeof expected === 'string' ? new RegExp(`^${expected}$`) : expected);
+  }
 });
 
 it('a request that node:http rejects is in the log', async () => {
@@ -287,16 +285,14 @@ it('a warning of Node.js or a package is a line of the log, not text on standard
   expect(program.messages.filter((line) => line.includes('OldWarning'))).toEqual([]);
 });
 
-describe('a program that exits with an uncaught error', () => {
-  const COUNT = 100;
+const COUNT = 100;
 
-  it('writes every log line first', async () => {
-    const headers = { 'x-request-id': 'last' };
-    const { url, entries } = program;
-    await Promise.all(Array.from({ length: COUNT }, () => fetch(`${url}/pets/1`, { headers })));
-    expect(await program.stop('SIGUSR2')).toBe(1);
-    const lines = entries.filter(({ msg, requestId }) => msg === ENDED && requestId === 'last');
-    expect(lines).toHaveLength(COUNT);
-    expect(program.messages.join('\n')).toContain('Not caught.');
-  });
+it('a program that exits with an uncaught error writes every log line first', async () => {
+  const headers = { 'x-request-id': 'last' };
+  const { url, entries } = program;
+  await Promise.all(Array.from({ length: COUNT }, () => fetch(`${url}/pets/1`, { headers })));
+  expect(await program.stop('SIGUSR2')).toBe(1);
+  const lines = entries.filter(({ msg, requestId }) => msg === ENDED && requestId === 'last');
+  expect(lines).toHaveLength(COUNT);
+  expect(program.messages.join('\n')).toContain('Not caught.');
 });
