@@ -56,20 +56,24 @@ describe.each([
     create = await connect(gateway);
   });
 
-  it.each(Object.entries(WRITES))('are correct after %s', async (_write, { text, result }) => {
+  it.each(Object.entries(WRITES))('are correct after %s', async (_write, fieldOf) => {
     const stored = await store();
+    const field = fieldOf(stored);
     const client = create(fetch);
     onTestFinished(() => client.stop());
     const screens: { list: ShownList; shown: Shown }[] = [];
-    for (const list of Object.values(SHOWN_LISTS)) {
+    for (const list of SHOWN_LISTS) {
       const shown = await client.show(list.text, { ...stored });
       await loadAll(list, shown);
       expect(listIn(list, shown.data).edges).toHaveLength(5);
       screens.push({ list, shown });
     }
-    const written = await client.mutate(text(stored), {});
+    // urql omits fields that are not selected.
+    const text = `mutation { result: ${field.replace(/}$/, '__typename }')} }`;
+    const written = await client.mutate(text, {});
     expect(written.error).toBeUndefined();
-    expect(written.data.result).toMatchObject(result);
+    const [, type] = /\.\.\. on (\w+)/.exec(field) ?? [];
+    expect(written.data.result.__typename).toBe(type);
     for (const { list, shown } of screens) {
       const expected = await gateway.data(list.text.replace('first: 2', 'first: 20'), {
         ...stored,
