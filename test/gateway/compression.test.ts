@@ -1,6 +1,6 @@
 import { getIntrospectionQuery } from 'graphql';
 import sql from 'sql-template-tag';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 
 import { gateway, useGateway } from '../support/gateway.ts';
 import { makeOrder, makePet } from '../support/make.ts';

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { useProgramStore } from '../support/databases.ts';
 import { readMetrics, sumOf } from '../support/metrics.ts';

@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { startGateway } from '../support/gateway.ts';
 import { hashOf, withFolder } from '../support/manifest.ts';

@@ -67,11 +67,11 @@ export interface Gateway {
 /** Opens the database of a gateway. */
 export type OpenDatabase = (config: Config, log: Log) => Promise<TestDatabase>;
 
-/** Returns a function that opens the pet store at a URL. */
+/** Returns a function that opens the pet store at a URL, or at that of a store, which may not exist yet. */
 export const openAt =
-  (url: string): OpenDatabase =>
+  (at: string | { readonly url: string }): OpenDatabase =>
   (config, log) =>
-    openPostgres(MIGRATIONS, url, config, log);
+    openPostgres(MIGRATIONS, typeof at === 'string' ? at : at.url, config, log);
 
 /** Returns a function that opens the database of another gateway, and does not close it. */
 export const openThatOf =
@@ -146,6 +146,17 @@ export async function startGateway(
       expect(loggedErrors).toEqual([]);
     },
   };
+}
+
+/** Returns the warnings that a gateway has logged, except those about slow statements, which have fields. */
+export const warningsOf = ({ loggedWarnings }: Gateway): string[] =>
+  loggedWarnings.filter((entry) => typeof entry === 'string');
+
+/** Returns what /ready reports, for reads and for writes. */
+export async function readinessOf({ rest }: Gateway): Promise<unknown[]> {
+  const [any, forWrites] = [await rest('/ready'), await rest('/ready?for=writes')];
+  const { writes } = (await any.json()) as { writes?: boolean };
+  return [any.status, writes, forWrites.status];
 }
 
 /** The gateway of the tests that `useGateway` or `describeOnGateways` provides. */

@@ -7,7 +7,7 @@ import { pathOf } from '../../../src/gateway/transport/rest/create-rest.ts';
 import { petStore } from '../../../src/store/index.ts';
 import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { BROWSER, resolveFrom } from '../../support/browsing.ts';
-import { copyOnPostgres } from '../../support/databases.ts';
+import { useProgramStore } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { readMetrics, type Sample } from '../../support/metrics.ts';
 import { readDeployed, readPanelQueries, readPanels, readRules } from '../../support/prometheus.ts';
@@ -17,19 +17,15 @@ const alerts = rules.filter(({ alert }) => alert !== undefined);
 const records = rules.flatMap(({ record }) => record ?? []);
 
 let gateway: Gateway;
-let dropStore: () => Promise<void>;
+const store = useProgramStore();
 beforeAll(async () => {
-  const { url, drop } = await copyOnPostgres();
-  dropStore = drop;
+  const { url } = store;
   // Only a gateway with a replica has a metric of it.
   gateway = await startGateway({ DATABASE_URL: url, DATABASE_REPLICA_URL: url }, (config, log) =>
     openDatabase(MIGRATIONS, config, log),
   );
 });
-afterAll(async () => {
-  await gateway.close();
-  await dropStore();
-});
+afterAll(() => gateway.close());
 
 /** The names of a metric's samples. */
 const sampleNames = (name: string, type: string): string[] =>

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 import sql from 'sql-template-tag';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, expect, it } from 'vitest';
 
 import { openCopyOnPostgres } from '../../support/databases.ts';
 import { gateway, useGateway } from '../../support/gateway.ts';

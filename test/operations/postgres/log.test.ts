@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { connectTo } from '../../support/callers.ts';
-import { useProgramStore } from '../../support/databases.ts';
+import { useProgram, useProgramStore } from '../../support/databases.ts';
 import { countStreams, openEvents, openInitialized } from '../../support/live.ts';
 import { ENDED, expectNoDataLogged, FAULTS, findLine, SECRET } from '../../support/logged.ts';
 import { post } from '../../support/post.ts';
-import { type LogEntry, type Program, startProgram } from '../../support/program.ts';
+import { type LogEntry } from '../../support/program.ts';
 import { sendRaw } from '../../support/raw.ts';
 import { AUTH_BY_SECRET, bearing, mint } from '../../support/tokens.ts';
 
@@ -19,17 +19,12 @@ const FAIL = `process.once('SIGWINCH', () => process.emitWarning('Planted.', 'Ol
   process.once('SIGUSR2', () => { throw new Error('Not caught.') })`;
 
 const store = useProgramStore();
-let program: Program;
-let secured: Program;
-beforeAll(async () => {
-  program = await startProgram({
-    ...store.environment,
-    LOG_LEVEL: 'debug',
-    NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(FAIL)}"`,
-  });
-  secured = await startProgram({ ...store.environment, ...AUTH_BY_SECRET });
-  await store.run(FAULTS);
+const program = useProgram(store, {
+  LOG_LEVEL: 'debug',
+  NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(FAIL)}"`,
 });
+const secured = useProgram(store, AUTH_BY_SECRET);
+beforeAll(() => store.run(FAULTS));
 
 const lineOf = (response: Response): Promise<LogEntry> => findLine(program, response);
 

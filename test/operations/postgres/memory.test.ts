@@ -2,11 +2,10 @@ import { connect, type Socket } from 'node:net';
 
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { useProgramStore } from '../../support/databases.ts';
+import { useProgram, useProgramStore } from '../../support/databases.ts';
 import { LITTLE_MEMORY, oldBytes } from '../../support/memory.ts';
 import { readMetrics, sumOf } from '../../support/metrics.ts';
 import { post } from '../../support/post.ts';
-import { type Program, startProgram } from '../../support/program.ts';
 import { repeat } from '../../support/repeat.ts';
 
 const store = useProgramStore();
@@ -16,10 +15,7 @@ const REQUESTS_EACH = 15;
 const ROUNDS = 8;
 
 describe('a gateway', () => {
-  let program: Program;
-  beforeAll(async () => {
-    program = await startProgram({ ...store.environment, ...LITTLE_MEMORY });
-  });
+  const program = useProgram(store, LITTLE_MEMORY);
 
   /** Returns how many bytes each of many requests leaves for a major garbage collection. */
   async function leftBytes(send: () => Promise<Response>): Promise<number> {
@@ -66,18 +62,14 @@ describe('a gateway with responses of 9 MB', { timeout: 120_000 }, () => {
   const BODY = JSON.stringify({
     query: `{ ${repeat(46, (index) => `a${index}: categories(first: 100) { nodes { description } }`)} }`,
   });
-  let program: Program;
-  beforeAll(async () => {
-    program = await startProgram({
-      ...store.environment,
-      // What Node.js gives itself in the 768Mi of deploy/kubernetes.yaml.
-      NODE_OPTIONS: '--max-old-space-size=384',
-    });
-    // Random, so that gzip makes it only half as long.
-    await store.run(`insert into categories (name, description) select 'Kind', (
+  // What Node.js gives itself in the 768Mi of deploy/kubernetes.yaml.
+  const program = useProgram(store, { NODE_OPTIONS: '--max-old-space-size=384' });
+  // Random, so that gzip makes it only half as long.
+  beforeAll(() =>
+    store.run(`insert into categories (name, description) select 'Kind', (
       select string_agg(md5(random()::text || kind || part), '') from generate_series(1, 62) part
-    ) from generate_series(1, 100) kind`);
-  });
+    ) from generate_series(1, 100) kind`),
+  );
 
   /** Sends the query on a new connection, which stays open. */
   function send(encoding: string): Socket {

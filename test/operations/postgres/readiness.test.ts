@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { openCopyOnPostgres } from '../../support/databases.ts';
-import { gateway, useGateway } from '../../support/gateway.ts';
+import { gateway, readinessOf, useGateway } from '../../support/gateway.ts';
 import { makePet } from '../../support/make.ts';
 import { holdLock, runSql } from '../../support/postgres.ts';
 
@@ -21,12 +21,7 @@ const backends = async (): Promise<unknown[]> =>
     )
   ).map(({ pid }) => pid);
 
-/** Returns the statuses of /ready, for reads and for writes. */
-async function readiness(): Promise<number[]> {
-  const any = await gateway.rest('/ready');
-  const forWrites = await gateway.rest('/ready?for=writes');
-  return [any.status, forWrites.status];
-}
+const readiness = () => readinessOf(gateway);
 
 describe('the readiness check /ready', () => {
   it('needs only one extra connection while the pool is busy, however many requests arrive', async () => {
@@ -45,16 +40,16 @@ describe('the readiness check /ready', () => {
   });
 
   it('keeps one connection open, and replaces it if it is lost', async () => {
-    expect(await readiness()).toEqual([200, 200]);
+    expect(await readiness()).toEqual([200, true, 200]);
     const before = await backends();
-    expect(await readiness()).toEqual([200, 200]);
+    expect(await readiness()).toEqual([200, true, 200]);
     expect(await backends()).toEqual(before);
     await runSql(
       gateway.databaseUrl,
       `select pg_terminate_backend(pid) from pg_stat_activity
        where application_name = 'pet-store-gateway' and datname = current_database()`,
     );
-    await expect.poll(readiness).toEqual([200, 200]);
+    await expect.poll(readiness).toEqual([200, true, 200]);
     // A request may have used the lost connection before the gateway noticed the loss.
     gateway.loggedErrors.splice(0);
   });
@@ -72,7 +67,7 @@ describe('the readiness check /ready', () => {
       expect(await create(key)).toMatchObject({
         errors: [{ extensions: { code: 'SERVICE_UNAVAILABLE' } }],
       });
-      expect(await readiness()).toEqual([200, 503]);
+      expect(await readiness()).toEqual([200, false, 503]);
     }
     expect(await (await gateway.rest('/metrics')).text()).toContain('\ndatabase_writable 0\n');
     gateway.loggedErrors.splice(0);
