@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { toCondition, toMatcher } from '../../src/gateway/changes/row-filter.ts';
 import type { Database } from '../../src/gateway/database/database.ts';
-import { StoreBuilder, createRepository, createTables, filterBy } from '../../src/gateway/index.ts';
+import { createRepository, createTables, filterBy } from '../../src/gateway/index.ts';
 import type { Kind } from '../../src/gateway/kinds/kind.ts';
 import { KINDS } from '../../src/gateway/kinds/kinds.ts';
 import type { Field } from '../../src/gateway/model/stored-table.ts';
@@ -12,7 +12,7 @@ import { requireSortIndexes } from '../../src/gateway/schema/check-database.ts';
 import { petStore } from '../../src/store/index.ts';
 import { openRaw } from '../support/databases.ts';
 import { gateway, type OpenDatabase, useGateway } from '../support/gateway.ts';
-import { columnName, modelOf } from '../support/models.ts';
+import { builderOf, columnName, modelOf } from '../support/models.ts';
 
 /** The values of each kind as JSON. */
 const VALUES = {
@@ -124,11 +124,7 @@ const things = createRepository(table('Thing'), {
 });
 
 function createStore() {
-  const store = new StoreBuilder<{ PrismaTypes: object }>({
-    datamodel: { datamodel: { models: {} } },
-    tables: { Thing },
-    scopes: ['any'],
-  });
+  const store = builderOf({ Thing });
   store.builder.enumType('Size', { values: VALUES.Size });
   const Type = store.builder
     .objectRef<Row>('Thing')

@@ -5,18 +5,12 @@ import { join } from 'node:path';
 
 import { expect, it, onTestFinished } from 'vitest';
 
-import {
-  StoreBuilder,
-  createRepository,
-  createTables,
-  errorOf,
-  filterBy,
-} from '../../src/gateway/index.ts';
+import { createRepository, createTables, errorOf, filterBy } from '../../src/gateway/index.ts';
 import type { Filters } from '../../src/gateway/list/filter.ts';
 import type { Field } from '../../src/gateway/model/stored-table.ts';
 import { petStore } from '../../src/store/index.ts';
 import { startGateway } from '../support/gateway.ts';
-import { modelOf } from '../support/models.ts';
+import { builderOf, modelOf } from '../support/models.ts';
 
 const Thing = modelOf('Thing', 'things', [
   { name: 'word', type: 'String', isNullable: true },
@@ -47,11 +41,7 @@ interface Parts {
 /** Creates a store with one type; some of its parts may be wrong. */
 function createStore(parts: Parts) {
   const { model = Thing, errors = [ThingBroken], filters } = parts;
-  const store = new StoreBuilder<{ PrismaTypes: object }>({
-    datamodel: { datamodel: { models: {} } },
-    tables: { Thing: model },
-    scopes: ['any'],
-  });
+  const store = builderOf({ Thing: model });
   const enums = { Size: { type: 'thing_size', values: ['small', 'large'] } };
   const table = createTables<{ Thing: { Shape: { id: bigint } } }>(
     { Thing: model },

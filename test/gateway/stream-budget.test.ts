@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 
-import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { gateway, startOther, useGateway, useOther } from '../support/gateway.ts';
-import { countStreams, openEvents, untilNoStreams } from '../support/live.ts';
+import { countStreams, openUntilEnd as open, untilNoStreams } from '../support/live.ts';
 import { makeOrder, makePet } from '../support/make.ts';
 import { lastCursor } from '../support/settled.ts';
 import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
@@ -29,11 +29,6 @@ const costly = (name: string, after?: string): string =>
   `subscription { orderChanged${after ? `(after: "${after}")` : ''} { orderId cursor ${name}: kind
     order { pet { orders(first: 100) { nodes { ${COSTLY_FIELDS} } } } } } }`;
 
-const open: typeof openEvents = async (...args) => {
-  const stream = await openEvents(...args);
-  onTestFinished(() => stream.disconnect());
-  return stream;
-};
 beforeEach(() => untilNoStreams(gateway, byCaller, byProcess, tiny));
 
 /** The headers of a caller with the scope `read`. */

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { raw } from 'sql-template-tag';
-import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import {
   type ClientError,
@@ -17,7 +17,7 @@ import {
   countStreams,
   createSocketClient,
   type LiveResult,
-  openEvents,
+  openUntilEnd as open,
   untilNoStreams,
 } from '../support/live.ts';
 import { makeCategory } from '../support/make.ts';
@@ -34,11 +34,6 @@ const small = useOther({ MAX_STREAMS: '1', MAX_RESPONSE_BYTES: '10000' });
 const NAMES = 'subscription Names { categoryChanged { after { name } } }';
 const WAIT = { timeout: 10_000, interval: 10 };
 
-const open: typeof openEvents = async (...args) => {
-  const stream = await openEvents(...args);
-  onTestFinished(() => stream.disconnect());
-  return stream;
-};
 beforeEach(() => untilNoStreams(gateway, guarded, small));
 
 const withCode = (code: string): object => ({ errors: [{ extensions: { code } }] });

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { StoreBuilder, createRepository, createTables } from '../../../src/gateway/index.ts';
+import { createRepository, createTables } from '../../../src/gateway/index.ts';
 import { petStore } from '../../../src/store/index.ts';
 import { describeOnDatabases, openRaw } from '../../support/databases.ts';
 import { gateway, type OpenDatabase, useGateway } from '../../support/gateway.ts';
-import { modelOf } from '../../support/models.ts';
+import { builderOf, modelOf } from '../../support/models.ts';
 
 const COLUMNS = [
   { name: 'owner', type: 'BigInt', isNullable: false },
@@ -37,11 +37,7 @@ const Slot = modelOf('Slot', 'slots', COLUMNS, [
 ]);
 
 function createStore() {
-  const store = new StoreBuilder<{ PrismaTypes: object }>({
-    datamodel: { datamodel: { models: {} } },
-    tables: { Slot },
-    scopes: ['any'],
-  });
+  const store = builderOf({ Slot });
   const sizes = ['small', 'large'] as const;
   store.builder.enumType('Size', { values: sizes });
   const enums = { Size: { type: 'slot_size', values: sizes } };

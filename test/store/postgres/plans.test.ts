@@ -11,12 +11,10 @@ import {
 import { Client, escapeLiteral, type QueryConfig, type QueryResult } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 
-import { openPostgres } from '../../../src/gateway/database/postgres.ts';
 import type { Planning } from '../../../src/gateway/database/session.ts';
 import { petStore } from '../../../src/store/index.ts';
-import { MIGRATIONS } from '../../../src/store/migrations.ts';
-import { copyOnPostgres } from '../../support/databases.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { useProgramStore } from '../../support/databases.ts';
+import { type Gateway, openAt, startGateway } from '../../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 import { insertSql, MODELS, referSql } from '../../support/rows.ts';
 
@@ -108,24 +106,18 @@ async function fill(): Promise<void> {
   await client.query('vacuum (analyze)');
 }
 
+const store = useProgramStore();
 beforeAll(async () => {
-  const { url, drop } = await copyOnPostgres();
-  client = new Client({ connectionString: url });
+  client = new Client({ connectionString: store.url });
   await client.connect();
   await fill();
   // Costs are not tested here: two pages of 50 with a costly filter may exceed the default.
-  gateway = await startGateway({ MAX_COST: '1000000' }, async (config, log) => {
-    const db = await openPostgres(MIGRATIONS, url, config, log);
-    const close = async (): Promise<void> => {
-      await Promise.all([db.close(), client.end()]);
-      await drop();
-    };
-    return { ...db, close };
-  });
+  gateway = await startGateway({ MAX_COST: '1000000' }, openAt(store));
 });
 afterAll(async () => {
   vi.restoreAllMocks();
   await gateway.close();
+  await client.end();
 });
 
 function toLiteral(value: Value | Value[]): string {
