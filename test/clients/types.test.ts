@@ -1,11 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { ROOT } from '../../src/store/root.ts';
+import { useFolder } from '../support/folders.ts';
 import { gateway, useGateway } from '../support/gateway.ts';
 import { makePet, stockOf } from '../support/make.ts';
 import { compile, load, runGenerator } from './compiled-clients.ts';
@@ -40,9 +40,8 @@ interface Program {
   readonly openStore: (url: string, options?: { fetch?: typeof fetch }) => Store;
 }
 
-/** Writes the files of a setup and the schema to a new folder, runs the setup's generator, and returns the folder. */
-async function generate(command: string, own: string, schema: string): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'typed-clients-'));
+/** Writes the files of a setup and the schema to a folder, and runs the setup's generator. */
+async function generate(folder: string, command: string, own: string, schema: string) {
   symlinkSync(MODULES, join(folder, 'node_modules'));
   const given = { 'tsconfig.json': TSCONFIG, 'schema.graphql': schema };
   for (const [file, text] of Object.entries(given)) writeFileSync(join(folder, file), text);
@@ -51,22 +50,16 @@ async function generate(command: string, own: string, schema: string): Promise<s
   }
   const [bin = '', ...options] = command.split(' ');
   await runGenerator(folder, join(MODULES, '.bin', bin), options);
-  return folder;
 }
 
 useGateway();
-const folders = new Map<string, string>();
+const folders = new Map(Object.keys(SET_UPS).map((name) => [name, useFolder()]));
 const folderOf = (name: string): string => folders.get(name) ?? '';
 beforeAll(async () => {
   const schema = await (await gateway.rest('/schema.graphql')).text();
   await Promise.all(
-    Object.entries(SET_UPS).map(async ([name, setUp]) =>
-      folders.set(name, await generate(...setUp, schema)),
-    ),
+    Object.entries(SET_UPS).map(([name, setUp]) => generate(folderOf(name), ...setUp, schema)),
   );
-});
-afterAll(() => {
-  for (const folder of folders.values()) rmSync(folder, { recursive: true });
 });
 
 describe.each(Object.keys(SET_UPS))('graphql-request with %s', (name) => {

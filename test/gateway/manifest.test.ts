@@ -7,23 +7,24 @@ import { makeManifest } from '../../scripts/manifest.ts';
 import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
 import { readManifest } from '../../src/gateway/operation/manifest.ts';
 import { petStore } from '../../src/store/index.ts';
-import { hashOf, withFolder, withManifest } from '../support/manifest.ts';
+import { makeFolder } from '../support/folders.ts';
+import { hashOf, withManifest } from '../support/manifest.ts';
 import { bookshop } from './bookshop/index.ts';
 
 /** Creates the manifest of some files; returns its text and the program's result. */
-const make = (files: Record<string, string>) =>
-  withFolder((folder) => {
-    const app = join(folder, 'app');
-    for (const [name, text] of Object.entries(files)) {
-      const file = join(app, name);
-      mkdirSync(dirname(file), { recursive: true });
-      writeFileSync(file, text);
-    }
-    const target = join(folder, 'made.json');
-    const { code, message } = makeManifest(app, target);
-    const end = { code, message: message.replaceAll(`${app}/`, '') };
-    return { end, made: code === 0 ? readFileSync(target, 'utf8') : undefined };
-  });
+const make = (files: Record<string, string>) => {
+  const folder = makeFolder();
+  const app = join(folder, 'app');
+  for (const [name, text] of Object.entries(files)) {
+    const file = join(app, name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+  const target = join(folder, 'made.json');
+  const { code, message } = makeManifest(app, target);
+  const end = { code, message: message.replaceAll(`${app}/`, '') };
+  return { end, made: code === 0 ? readFileSync(target, 'utf8') : undefined };
+};
 
 const PETS = 'query Pets { pets(first: 1) { nodes { ...Shown } } }';
 const SHOWN = 'fragment Shown on Pet { id ...Named }';

@@ -1,12 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { buildSchema } from 'graphql';
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
 import { readTools } from '../../src/gateway/transport/mcp/tools.ts';
+import { makeFolder, useFolder } from '../support/folders.ts';
 import { gateway, startGateway, startOther, useGateway, useOther } from '../support/gateway.ts';
 import { callOf, callTool, connectClient, postMessage } from '../support/mcp.ts';
 import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
@@ -24,17 +24,15 @@ const DOCUMENTS = {
   many: '"Costs much." query many { categories(first: 100) { nodes { pets(first: 100) { nodes { id category { pets(first: 100) { nodes { id } } } } } } } }',
 };
 
-/** Writes documents to a folder until the test or the file ends. */
-function writeTools(documents: Readonly<Record<string, string>>): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tools-'));
+/** Writes documents to a folder. */
+function writeTools(folder: string, documents: Readonly<Record<string, string>>): string {
   for (const [name, text] of Object.entries(documents)) {
     writeFileSync(join(folder, `${name}.graphql`), text);
   }
   return folder;
 }
 
-const folder = writeTools(DOCUMENTS);
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = writeTools(useFolder(), DOCUMENTS);
 useGateway({ MCP_OPERATIONS: folder, CORS_ORIGINS: SITE });
 const auth = { ...AUTH_BY_SECRET, AUTH_AUDIENCE: RESOURCE };
 const guarded = useOther({ MCP_OPERATIONS: folder, ...auth });
@@ -339,11 +337,8 @@ const SCHEMA = buildSchema(`
   type Subscription { row: Row }
 `);
 
-const read = (text: string, more: Record<string, string> = {}) => {
-  const own = writeTools({ tool: text, ...more });
-  onTestFinished(() => rmSync(own, { recursive: true }));
-  return readTools(own, SCHEMA, readConfig({}));
-};
+const read = (text: string, more: Record<string, string> = {}) =>
+  readTools(writeTools(makeFolder(), { tool: text, ...more }), SCHEMA, readConfig({}));
 
 /** Returns the schema of an output type, in an operation with @include. */
 const typeOf = (typeName: string, properties: object) => ({
@@ -521,7 +516,5 @@ describe('the bounds of an argument', () => {
 
 it('a folder that is missing or empty ends the start', () => {
   expect(() => readTools('/nowhere', SCHEMA, readConfig({}))).toThrow(/^MCP_OPERATIONS: .+ENOENT/);
-  const empty = writeTools({});
-  onTestFinished(() => rmSync(empty, { recursive: true }));
-  expect(() => readTools(empty, SCHEMA, readConfig({}))).toThrow(/no \.graphql files/);
+  expect(() => readTools(makeFolder(), SCHEMA, readConfig({}))).toThrow(/no \.graphql files/);
 });

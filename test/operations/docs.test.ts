@@ -1,13 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 
+import { useProgram, useProgramStore } from '../support/databases.ts';
 import { blocksOf, read, requestOf } from '../support/documents.ts';
 import { post } from '../support/post.ts';
-import { killPrograms, startProgram } from '../support/program.ts';
 
 const [starting = '', calling = ''] = blocksOf(read('docs/access.md'))
   .filter(({ language }) => language === 'sh')
@@ -21,13 +18,10 @@ const [sample] = blocksOf(read('docs/observability.md')).filter(({ text }) =>
   text.includes('"requestId"'),
 );
 
+const store = useProgramStore('PGlite');
+const program = useProgram(store, { ...environment, LOG_LEVEL: 'debug' });
+
 it('a gateway started as docs/access.md shows accepts the token created there, and logs requests as docs/observability.md shows, without the token', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'store-'));
-  onTestFinished(async () => {
-    await killPrograms();
-    rmSync(folder, { recursive: true });
-  });
-  const program = await startProgram({ ...environment, DATA_DIR: folder, LOG_LEVEL: 'debug' });
   const print = `${creating}\nprintf %s "$TOKEN"`;
   const token = execFileSync('sh', ['-c', print], { encoding: 'utf8' });
   const headers = { authorization: `Bearer ${token}` };
