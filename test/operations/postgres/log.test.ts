@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { connectTo } from '../../support/callers.ts';
 import { useProgram, useProgramStore } from '../../support/databases.ts';
 import { countStreams, openEvents, openInitialized } from '../../support/live.ts';
-import { ENDED, expectNoDataLogged, FAULTS, findLine, SECRET } from '../../support/logged.ts';
+import { ENDED, expectLogged, expectNoDataLogged, FAULTS, findLine, SECRET } from '../../support/logged.ts';
 import { post } from '../../support/post.ts';
 import { type LogEntry } from '../../support/program.ts';
 import { sendRaw } from '../../support/raw.ts';
@@ -63,15 +63,13 @@ describe('a POST', () => {
     expect(sqlMs).toBeGreaterThan(1100);
     expect(sqlMs).toBeLessThan(Number(line['ms']));
     expect(line['poolMs']).toBeLessThan(1000);
-    expect(program.entries).toContainEqual(
-      expect.objectContaining({
-        level: 40,
-        requestId,
-        operationName: 'Slowly',
-        sql: expect.stringContaining('insert into categories'),
-        msg: 'A statement was slow.',
-      }),
-    );
+    await expectLogged(program, {
+      level: 40,
+      requestId,
+      operationName: 'Slowly',
+      sql: expect.stringContaining('insert into categories'),
+      msg: 'A statement was slow.',
+    });
   });
 
   it.each([
@@ -155,9 +153,7 @@ describe('a subscription', () => {
     stream.disconnect();
     const requestId = stream.response.headers.get('x-request-id');
     const ended = { msg: ENDED, requestId, operationName: 'Live', status: 'aborted' };
-    await expect
-      .poll(() => program.entries)
-      .toContainEqual(expect.objectContaining({ ...ended, operationType: 'subscription' }));
+    await expectLogged(program, { ...ended, operationType: 'subscription' });
     const wrong = await openEvents(program, query, { variables: { after: SECRET } });
     await wrong.rest();
     await expect.poll(() => program.entries.at(-1)?.['codes']).toEqual(['INVALID_CURSOR']);
@@ -170,9 +166,7 @@ describe('a subscription', () => {
     await expect.poll(() => countStreams(program)).toBe(1);
     opened.socket.terminate();
     const ended = { method: 'WebSocket', operationName: 'Socket', status: 200 };
-    await expect
-      .poll(() => program.entries)
-      .toContainEqual(expect.objectContaining({ ...ended, operationType: 'subscription' }));
+    await expectLogged(program, { ...ended, operationType: 'subscription' });
   });
 });
 
