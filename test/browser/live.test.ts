@@ -131,9 +131,7 @@ describeInChromium((chromium) => {
     await openExample(page, 'A pet');
     await order(1, '5');
     await events.getByText('"Pip"').waitFor();
-    expect(await events.innerText()).toMatch(
-      /^\d\d:\d\d:\d\d[^]+Pip[^]+\d\d:\d\d:\d\d[^]+Peanut/,
-    );
+    expect(await events.innerText()).toMatch(/^\d\d:\d\d:\d\d[^]+Pip[^]+\d\d:\d\d:\d\d[^]+Peanut/);
     await expectAccessible(page);
     await button('Stop').click();
     await expect.poll(streams).toBe(0);

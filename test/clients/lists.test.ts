@@ -73,7 +73,7 @@ describe.each([
     const written = await client.mutate(text, {});
     expect(written.error).toBeUndefined();
     const [, type] = /\.\.\. on (\w+)/.exec(field) ?? [];
-    expect(written.data.result.__typename).toBe(type);
+    expect(written.data.result).toMatchObject({ __typename: type });
     for (const { list, shown } of screens) {
       const expected = await gateway.data(list.text.replace('first: 2', 'first: 20'), {
         ...stored,
@@ -95,9 +95,7 @@ describe.each([
 const { schema } = petStore;
 const isError = (name: string): boolean => {
   const type = schema.getType(name);
-  return (
-    type != null && 'getInterfaces' in type && String(type.getInterfaces()).includes('Error')
-  );
+  return type != null && 'getInterfaces' in type && String(type.getInterfaces()).includes('Error');
 };
 
 it('LISTS in docs/examples/lists.ts has an entry for each result type of a mutation or subscription, except errors', () => {

@@ -22,12 +22,32 @@ function listOf(variable: string, path: readonly string[], args: string, row: st
 
 /** Lists of each kind. The writes below can change their rows or the order of the rows. */
 export const SHOWN_LISTS: readonly ShownList[] = [
-  listOf('$prefix: String!', ['categories'], 'filter: { name: $prefix }, orderBy: { field: NAME }', 'id name'),
-  listOf(CATEGORY_ID, ['pets'], 'filter: { categoryId: $categoryId, status: [AVAILABLE] }, orderBy: { field: NAME }', PET_ROW),
+  listOf(
+    '$prefix: String!',
+    ['categories'],
+    'filter: { name: $prefix }, orderBy: { field: NAME }',
+    'id name',
+  ),
+  listOf(
+    CATEGORY_ID,
+    ['pets'],
+    'filter: { categoryId: $categoryId, status: [AVAILABLE] }, orderBy: { field: NAME }',
+    PET_ROW,
+  ),
   listOf(CATEGORY_ID, ['pets'], 'filter: { categoryId: $categoryId, inStock: true }', PET_ROW),
   listOf(CATEGORY_ID, ['category', 'pets'], 'orderBy: { field: NAME }', PET_ROW),
-  listOf(CATEGORY_ID, ['inventory'], 'filter: { categoryId: $categoryId, status: [AVAILABLE] }, orderBy: { field: QUANTITY }', 'id quantity status'),
-  listOf(PET_ID, ['orders'], 'filter: { petId: $petId, complete: false }, orderBy: { field: SHIP_DATE }', ORDER_ROW),
+  listOf(
+    CATEGORY_ID,
+    ['inventory'],
+    'filter: { categoryId: $categoryId, status: [AVAILABLE] }, orderBy: { field: QUANTITY }',
+    'id quantity status',
+  ),
+  listOf(
+    PET_ID,
+    ['orders'],
+    'filter: { petId: $petId, complete: false }, orderBy: { field: SHIP_DATE }',
+    ORDER_ROW,
+  ),
   listOf(PET_ID, ['orders'], 'filter: { petId: $petId, petStatus: [AVAILABLE] }', ORDER_ROW),
   listOf(PET_ID, ['pet', 'orders'], '', ORDER_ROW),
 ];
@@ -55,37 +75,41 @@ const PET = '... on Pet { id name status inventory { id quantity status } }';
 /** Every write that can move a row into, out of or within a list: its field, with the type of the expected result. */
 export const WRITES: Readonly<Record<string, (stored: Stored) => string>> = {
   createCategory: ({ prefix }) =>
-      `createCategory(input: { name: "${prefix} A" }) { ... on Category { id name } }`,
+    `createCategory(input: { name: "${prefix} A" }) { ... on Category { id name } }`,
   updateCategory: ({ prefix, emptyId }) =>
-      `updateCategory(id: "${emptyId}", input: { name: "${prefix} Z" }) { ... on Category { id name } }`,
-  deleteCategory: ({ emptyId }) => `deleteCategory(id: "${emptyId}") { ... on DeletedCategory { id } }`,
+    `updateCategory(id: "${emptyId}", input: { name: "${prefix} Z" }) { ... on Category { id name } }`,
+  deleteCategory: ({ emptyId }) =>
+    `deleteCategory(id: "${emptyId}") { ... on DeletedCategory { id } }`,
   createPet: ({ categoryId }) =>
-      `createPet(input: { name: "Abe", categoryId: "${categoryId}", quantity: 9 }) { ${PET} }`,
-  'updatePet with a status': ({ secondId }) => `updatePet(id: "${secondId}", input: { status: SOLD }) { ${PET} }`,
+    `createPet(input: { name: "Abe", categoryId: "${categoryId}", quantity: 9 }) { ${PET} }`,
+  'updatePet with a status': ({ secondId }) =>
+    `updatePet(id: "${secondId}", input: { status: SOLD }) { ${PET} }`,
   'updatePet with a category': ({ secondId, otherId }) =>
-      `updatePet(id: "${secondId}", input: { categoryId: "${otherId}" }) { ${PET} }`,
-  'updatePet of a pet with orders': ({ petId }) => `updatePet(id: "${petId}", input: { status: PENDING }) { ${PET} }`,
+    `updatePet(id: "${secondId}", input: { categoryId: "${otherId}" }) { ${PET} }`,
+  'updatePet of a pet with orders': ({ petId }) =>
+    `updatePet(id: "${petId}", input: { status: PENDING }) { ${PET} }`,
   createPets: ({ categoryId }) =>
-      `createPets(input: [{ name: "Abe", categoryId: "${categoryId}" }]) { ... on CreatedPets { pets { id name } } }`,
+    `createPets(input: [{ name: "Abe", categoryId: "${categoryId}" }]) { ... on CreatedPets { pets { id name } } }`,
   updatePets: ({ petId, secondId }) => `updatePets(input: [
         { id: "${petId}", name: "Zoe" }
         { id: "${secondId}", status: SOLD }
       ]) { ... on UpdatedPets { pets { id name status inventory { id quantity status } } } }`,
   updateInventories: ({ secondId }) =>
-      `updateInventories(input: [{ petId: "${secondId}", quantity: 0 }]) { ... on UpdatedInventories { inventory { id quantity } } }`,
+    `updateInventories(input: [{ petId: "${secondId}", quantity: 0 }]) { ... on UpdatedInventories { inventory { id quantity } } }`,
   adjustInventories: ({ secondId }) =>
-      `adjustInventories(input: [{ petId: "${secondId}", by: 90 }]) { ... on AdjustedInventories { inventory { id quantity } } }`,
+    `adjustInventories(input: [{ petId: "${secondId}", by: 90 }]) { ... on AdjustedInventories { inventory { id quantity } } }`,
   deletePet: ({ secondId }) => `deletePet(id: "${secondId}") { ... on DeletedPet { id } }`,
-  updateInventory: ({ secondId }) => `updateInventory(petId: "${secondId}", input: { quantity: 0 }) { ${STOCK} }`,
+  updateInventory: ({ secondId }) =>
+    `updateInventory(petId: "${secondId}", input: { quantity: 0 }) { ${STOCK} }`,
   placeOrder: ({ petId }) =>
-      `placeOrder(input: { petId: "${petId}", quantity: 2, shipDate: "2099-01-01T00:00:00Z" }) { ${ORDER} }`,
+    `placeOrder(input: { petId: "${petId}", quantity: 2, shipDate: "2099-01-01T00:00:00Z" }) { ${ORDER} }`,
   placeOrders: ({ petId, secondId }) => `placeOrders(input: [
         { petId: "${petId}", quantity: 3 }
         { petId: "${secondId}", quantity: 3 }
       ]) { ... on PlacedOrders { orders { id quantity complete shipDate pet { id inventory { id quantity } } } } }`,
   rescheduleOrder: ({ orderId }) =>
-      `rescheduleOrder(id: "${orderId}", shipDate: "2101-01-01T00:00:00Z") { ${ORDER} }`,
+    `rescheduleOrder(id: "${orderId}", shipDate: "2101-01-01T00:00:00Z") { ${ORDER} }`,
   completeOrder: ({ orderId }) => `completeOrder(id: "${orderId}") { ${ORDER} }`,
   cancelOrder: ({ orderId }) =>
-      `cancelOrder(id: "${orderId}") { ... on CancelledOrder { id inventory { id quantity } } }`,
+    `cancelOrder(id: "${orderId}") { ... on CancelledOrder { id inventory { id quantity } } }`,
 };

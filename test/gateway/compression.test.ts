@@ -27,20 +27,23 @@ const LARGE: [what: string, path: string][] = [
   ['a streamed REST list', '/store/orders'],
 ];
 
-it.each(LARGE)('a response of more than a kilobyte is gzipped if the client accepts it: %s', async (_what, path) => {
-  const [zipped, plain] = [await send(path, 'br, gzip'), await send(path, 'br, gzip;q=0')];
-  expect(zipped.headers.get('content-encoding')).toBe('gzip');
-  expect(plain.headers.has('content-encoding')).toBe(false);
-  expect(zipped.headers.get('vary')).toMatch(/\baccept-encoding\b/i);
-  const [text, expected] = [await zipped.text(), await plain.text()];
-  // The metrics change with each request, but not within their first line.
-  const end = path === '/metrics' ? 100 : undefined;
-  expect(text.slice(0, end)).toBe(expected.slice(0, end));
-  expect(Number(zipped.headers.get('content-length'))).toBeLessThan(expected.length / 1.5);
-  const head = await send(path, 'gzip', 'HEAD');
-  expect(head.headers.get('etag')).toBe(zipped.headers.get('etag'));
-  expect(await head.text()).toBe('');
-});
+it.each(LARGE)(
+  'a response of more than a kilobyte is gzipped if the client accepts it: %s',
+  async (_what, path) => {
+    const [zipped, plain] = [await send(path, 'br, gzip'), await send(path, 'br, gzip;q=0')];
+    expect(zipped.headers.get('content-encoding')).toBe('gzip');
+    expect(plain.headers.has('content-encoding')).toBe(false);
+    expect(zipped.headers.get('vary')).toMatch(/\baccept-encoding\b/i);
+    const [text, expected] = [await zipped.text(), await plain.text()];
+    // The metrics change with each request, but not within their first line.
+    const end = path === '/metrics' ? 100 : undefined;
+    expect(text.slice(0, end)).toBe(expected.slice(0, end));
+    expect(Number(zipped.headers.get('content-length'))).toBeLessThan(expected.length / 1.5);
+    const head = await send(path, 'gzip', 'HEAD');
+    expect(head.headers.get('etag')).toBe(zipped.headers.get('etag'));
+    expect(await head.text()).toBe('');
+  },
+);
 
 it('a response of less than a kilobyte is sent as it is', async () => {
   for (const path of [urlOf('{ __typename }'), '/health', '/nothing']) {

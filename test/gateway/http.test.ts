@@ -1,4 +1,3 @@
-import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
@@ -6,6 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { serverAudits } from 'graphql-http';
 import { describe, expect, it } from 'vitest';
 
+import { connectTo } from '../support/callers.ts';
 import { type ClientError, gateway, startOther, useGateway } from '../support/gateway.ts';
 import { requestRaw, sendRaw } from '../support/raw.ts';
 
@@ -154,8 +154,7 @@ describe('a request body of 1 MB', () => {
 
 it('the size of a GraphQL document can be up to 50,000 characters, not counting variables', async () => {
   const variables = { x: Array(10).fill('y'.repeat(10_000)) };
-  const bodyOf = (length: number) =>
-    JSON.stringify({ query: TYPENAME.padEnd(length), variables });
+  const bodyOf = (length: number) => JSON.stringify({ query: TYPENAME.padEnd(length), variables });
   await expectTypename(await post(bodyOf(50_000)));
   await expectRejected(await post(bodyOf(50_001)), 400, 'DOCUMENT_TOO_LARGE');
 });
@@ -262,7 +261,7 @@ const upgrade = (target: string): string =>
 
 /** Sends bytes, and returns the statuses of the responses once the gateway has closed the connection. */
 const statusesUntilClosed = async (bytes: string): Promise<number[]> => {
-  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+  const socket = connectTo(gateway);
   socket.write(bytes);
   const received = await text(socket);
   return Array.from(received.matchAll(/HTTP\/1\.1 (\d+) /g), ([, status]) => Number(status));

@@ -141,12 +141,7 @@ const OPERATIONS: [what: string, operation: Operation, line: number, column: num
   ['of the syntax', { query: '{\n  pets {\n    nodes { id }\n  }\n  pet(id: }\n' }, 5, 11],
   ['of a text that never ends', { query: '{\n  pet(id: "1) { id } }' }, 2, 23],
   ['of an unknown field', { query: '{\n  dragons { id }\n}' }, 2, 3],
-  [
-    'of a value in the document',
-    { query: '{\n  pets(first: 2147483648) { totalCount } }' },
-    2,
-    15,
-  ],
+  ['of a value in the document', { query: '{\n  pets(first: 2147483648) { totalCount } }' }, 2, 15],
   ['of a cursor', { query: '{\n  changes(after: "x") { totalCount } }' }, 2, 3],
   [
     'of a variable',

@@ -49,7 +49,7 @@ const COUNT = 'query Count {\n  pets {\n    totalCount\n  }\n}';
 
 describe('npm run manifest', () => {
   it('writes each operation with the fragments it uses, whichever files they are in', async () => {
-    const { made } = await make({
+    const { made } = make({
       'pets.graphql': `${PETS} ${COUNT}`,
       'shared/shown.graphql': SHOWN,
       'shared/named.gql': NAMED,
@@ -62,12 +62,12 @@ describe('npm run manifest', () => {
       [hashOf(COUNT), COUNT],
       [hashOf(TEXT), TEXT],
     ]);
-    const elsewhere = await make({ 'z.graphql': NAMED + SHOWN, 'zz/a.graphql': COUNT + PETS });
+    const elsewhere = make({ 'z.graphql': NAMED + SHOWN, 'zz/a.graphql': COUNT + PETS });
     expect(elsewhere.made).toBe(made);
   });
 
   it('reports the file and line of every error', async () => {
-    const { end } = await make({
+    const { end } = make({
       'a.graphql': 'query Same { __typename }\n\n{ __typename }\nquery Wrong { pets { x } }',
       'b.graphql': '# twice\nquery Same { ...Missing }\ntype A { b: Int }',
     });
@@ -83,7 +83,7 @@ describe('npm run manifest', () => {
 
   it('reports a missing folder, and a folder without operations', async () => {
     expect(makeManifest('none')).toEqual({ code: 1, message: 'none is not a folder.' });
-    const { end } = await make({ 'a.txt': COUNT, 'a.graphql': 'fragment F on Pet { id }' });
+    const { end } = make({ 'a.txt': COUNT, 'a.graphql': 'fragment F on Pet { id }' });
     expect(end).toEqual({ code: 1, message: expect.stringMatching(/contain no operation\.$/) });
   });
 });

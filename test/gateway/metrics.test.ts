@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
 
 import sql from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { VERSION } from '../../src/gateway/config/version.ts';
+import { connectTo } from '../support/callers.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { createSocketClient, openEvents } from '../support/live.ts';
 import { makeCategory, makePet, mutate } from '../support/make.ts';
@@ -410,8 +410,7 @@ describe('the metrics of a gateway', () => {
 
   it('count the active requests, and the requests whose clients disconnected', async () => {
     await expectValues({ '': 1 }, 'http_active_requests');
-    const { port } = new URL(gateway.url);
-    const socket = connect(Number(port), '127.0.0.1');
+    const socket = connectTo(gateway);
     socket.write(
       'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n' +
         'Content-Length: 99\r\nExpect: 100-continue\r\n\r\n',

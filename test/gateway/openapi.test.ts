@@ -51,28 +51,34 @@ const closedDocument = (read: string): OpenApi =>
 it.each([
   ['scope', [{ bearer: [] }], ['401', '403']],
   ['open', [{}, { bearer: [] }], ['401']],
-])('the OpenAPI document of a gateway with AUTH=jwt declares whether a token is required: AUTH_READ=%s', async (read, security, statuses) => {
-  const document = closedDocument(read);
-  expect(document.components['securitySchemes']).toMatchObject({
-    bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
-  });
-  for (const path of [PET, ORDERS]) {
-    const { get } = document.paths[path] ?? {};
-    expect(get).toMatchObject({ security });
-    const refusals = Object.keys(get?.responses ?? {}).filter((status) =>
-      /^40[13]$/.test(status),
-    );
-    expect(refusals).toEqual(statuses);
-    for (const status of statuses) {
-      expect(get?.responses[status]).toHaveProperty(['headers', 'WWW-Authenticate']);
+])(
+  'the OpenAPI document of a gateway with AUTH=jwt declares whether a token is required: AUTH_READ=%s',
+  async (read, security, statuses) => {
+    const document = closedDocument(read);
+    expect(document.components['securitySchemes']).toMatchObject({
+      bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+    });
+    for (const path of [PET, ORDERS]) {
+      const { get } = document.paths[path] ?? {};
+      expect(get).toMatchObject({ security });
+      const refusals = Object.keys(get?.responses ?? {}).filter((status) =>
+        /^40[13]$/.test(status),
+      );
+      expect(refusals).toEqual(statuses);
+      for (const status of statuses) {
+        expect(get?.responses[status]).toHaveProperty(['headers', 'WWW-Authenticate']);
+      }
     }
-  }
-});
+  },
+);
 
 it.each([
   ['a gateway', openApiOf(readConfig({}))],
   ['a gateway with AUTH=jwt', closedDocument('scope')],
   ['a gateway with AUTH=jwt and AUTH_READ=open', closedDocument('open')],
-])('the Redocly linter reports no error in the OpenAPI document of %s', async (_whose, document) => {
-  expect(await lintOpenApi(JSON.stringify(document))).toEqual([]);
-});
+])(
+  'the Redocly linter reports no error in the OpenAPI document of %s',
+  async (_whose, document) => {
+    expect(await lintOpenApi(JSON.stringify(document))).toEqual([]);
+  },
+);

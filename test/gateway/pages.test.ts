@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { connect } from 'node:net';
 
 import Fastify from 'fastify';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -16,6 +15,7 @@ import { petStore } from '../../src/store/index.ts';
 import { listOrders } from '../../src/store/order/rest.ts';
 import { getPet } from '../../src/store/pet/rest.ts';
 import { BROWSER, resolveFrom } from '../support/browsing.ts';
+import { connectTo } from '../support/callers.ts';
 import { gateway, useGateway } from '../support/gateway.ts';
 import { requestRaw } from '../support/raw.ts';
 import { AUTH_BY_SECRET } from '../support/tokens.ts';
@@ -90,11 +90,14 @@ describe.each([...PAGES, '/openapi.json'])('%s and all assets that it loads', (p
 it.each([
   ['/guide/api/', '/guide/api'],
   ['/graphql/?query={a}', '/graphql?query={a}'],
-])('a path that ends with a slash redirects browsers, because references on the page are relative: %s', async (path, to) => {
-  const { status, headers } = await requestRaw(gateway, 'GET', path, BROWSER);
-  expect(status).toBe(308);
-  expect(decodeURI(resolveFrom(path, headers.get('location') ?? ''))).toBe(to);
-});
+])(
+  'a path that ends with a slash redirects browsers, because references on the page are relative: %s',
+  async (path, to) => {
+    const { status, headers } = await requestRaw(gateway, 'GET', path, BROWSER);
+    expect(status).toBe(308);
+    expect(decodeURI(resolveFrom(path, headers.get('location') ?? ''))).toBe(to);
+  },
+);
 
 it.each(['/a', '/a/b/c/'])('the page for an unknown path has no broken links: %s', async (path) => {
   const html = (await requestRaw(gateway, 'GET', path, BROWSER)).body;
@@ -122,9 +125,8 @@ it('a large file uses less than 250 MB of memory while a hundred slow clients lo
   const path = '/assets/graphiql/graphiql.js';
   await (await gateway.rest(path)).arrayBuffer();
   const before = process.memoryUsage.rss();
-  const { port } = new URL(gateway.url);
   const readers = Array.from({ length: 100 }, () => {
-    const socket = connect(Number(port), '127.0.0.1').pause();
+    const socket = connectTo(gateway).pause();
     socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
     return socket;
   });

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { raw } from 'sql-template-tag';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
+import { connectTo } from '../support/callers.ts';
 import {
   type ClientError,
   type Gateway,
@@ -38,6 +38,9 @@ beforeEach(() => untilNoStreams(gateway, guarded, small));
 
 const withCode = (code: string): object => ({ errors: [{ extensions: { code } }] });
 const named = (name: string): object => ({ categoryChanged: { after: { name } } });
+
+const countSlow = async () =>
+  sumOf(await readMetrics(gateway), 'streams_total', { code: 'SLOW_SUBSCRIBER' });
 
 describe('Server-Sent Events', () => {
   it.each(['POST', 'GET'] as const)(
@@ -251,12 +254,12 @@ describe('an open stream', () => {
     const text = Array.from({ length: 10 }, (_, index) => `a${index}: description`).join(' ');
     const query = `subscription { categoryChanged { after { id ${text} } } }`;
     const search = new URLSearchParams({ query });
-    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    const socket = connectTo(gateway);
     const request = `GET /graphql?${search} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nConnection: close\r\n\r\n`;
     socket.write(request);
     socket.pause();
     // This client never reads the error.
-    const gone = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    const gone = connectTo(gateway);
     gone.write(request);
     gone.pause();
     await expect.poll(() => countStreams(gateway), WAIT).toBe(2);
@@ -270,8 +273,6 @@ describe('an open stream', () => {
     for (let number = 1; number <= WRITES; number += 1) {
       expect(await other.data()).toEqual(named(`slow ${number}`));
     }
-    const countSlow = async () =>
-      sumOf(await readMetrics(gateway), 'streams_total', { code: 'SLOW_SUBSCRIBER' });
     // Longer than a client may stop reading (3 seconds) and the poll interval (1 second) together.
     await sleep(4200);
     let received = '';
@@ -290,7 +291,6 @@ describe('an open stream', () => {
   });
 
   it('is closed if its client disconnected right after sending the request', async () => {
-    const { port } = new URL(gateway.url);
     const search = new URLSearchParams({ query: NAMES });
     const lines = 'HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n';
     const get = `GET /graphql?${search} ${lines}\r\n`;
@@ -303,7 +303,7 @@ describe('an open stream', () => {
       [posted, 20],
     ] as const) {
       const sockets = Array.from({ length: 10 }, () => {
-        const socket = connect(Number(port), '127.0.0.1');
+        const socket = connectTo(gateway);
         socket.on('error', () => {}).write(head.repeat(requests), () => socket.resetAndDestroy());
         return once(socket, 'close');
       });

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 
-import { type Gateway, gateway, startOther, useGateway, useOther } from '../support/gateway.ts';
+import { connectTo } from '../support/callers.ts';
+import { gateway, startOther, useGateway, useOther } from '../support/gateway.ts';
 import {
   countStreams,
   untilNoStreams,
@@ -99,13 +100,6 @@ describe('a graphql-transport-ws client', () => {
   });
 });
 
-/** Opens a connection and sends nothing. */
-const connectTo = async ({ url }: Gateway): Promise<Socket> => {
-  const socket = connect(Number(new URL(url).port), '127.0.0.1');
-  await once(socket, 'connect');
-  return socket;
-};
-
 const PROTOCOL = 'graphql-transport-ws';
 const HANDSHAKE = {
   Upgrade: 'websocket',
@@ -142,7 +136,7 @@ describe('a WebSocket handshake', () => {
       { Origin: 'https://localhost', Host: 'localhost:443' },
     ],
   ])('is accepted %s', async (_what, own, target) => {
-    const socket = await connectTo(gateway);
+    const socket = connectTo(gateway);
     expect(await exchange(socket, handshake(target, own))).toMatch(/^HTTP\/1\.1 101 /);
     socket.destroy();
   });
@@ -185,7 +179,7 @@ describe('a WebSocket handshake', () => {
 });
 
 it('a WebSocket that offers only other protocols is closed with code 4406', async () => {
-  const socket = await connectTo(gateway);
+  const socket = connectTo(gateway);
   socket.write(handshake('/graphql', { 'Sec-WebSocket-Protocol': 'graphql-ws' }));
   const received = Buffer.concat(await socket.toArray()).toString('latin1');
   expect(received).toMatch(/^HTTP\/1\.1 101 .*Subprotocol not acceptable/s);
@@ -339,7 +333,8 @@ describe('an open WebSocket', () => {
 
   it('closes with code 1001 on shutdown, once its subscriptions have completed', async () => {
     const stopping = await startOther({ STOP_DELAY_MS: '0' });
-    const late = await connectTo(stopping);
+    const late = connectTo(stopping);
+    await once(late, 'connect');
     const [busy, idle, silent] = [
       await openInitialized(stopping),
       await openInitialized(stopping),
@@ -395,7 +390,7 @@ describe('a request to upgrade to another protocol', () => {
 
   // As Java's HTTP client sends its first request.
   it("gets an HTTP/1.1 response, or an error that names the version of Node.js if that can't ignore it", async () => {
-    const socket = await connectTo(gateway);
+    const socket = connectTo(gateway);
     const closed = once(socket, 'close');
     const received = await exchange(
       socket,
@@ -412,7 +407,7 @@ describe('a request to upgrade to another protocol', () => {
   });
 
   it('cannot smuggle a second request in its body, even if the first is rejected before the body arrives', async () => {
-    const socket = await connectTo(gateway);
+    const socket = connectTo(gateway);
     let received = '';
     socket.on('data', (data: Buffer) => {
       received += data.toString();

@@ -3,6 +3,7 @@ import { cp, readdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs
 import { join } from 'node:path';
 
 import { beforeAll, describe, expect, it } from 'vitest';
+
 import { useFolder } from '../support/folders.ts';
 
 const folder = useFolder();

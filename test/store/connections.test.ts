@@ -101,12 +101,7 @@ describe('a page of a list', () => {
 it.each([
   ['garbage', 'pets', 'ID', 'garbage'],
   ['a position by id, although the list is sorted by name', 'pets', 'NAME', forge('ID', '1')],
-  [
-    'a position by name, although the list is sorted by id',
-    'pets',
-    'ID',
-    forge('NAME', '1', 'a'),
-  ],
+  ['a position by name, although the list is sorted by id', 'pets', 'ID', forge('NAME', '1', 'a')],
   ['an id beyond int64', 'pets', 'ID', forge('ID', '9223372036854775808')],
   ['a name with NUL', 'pets', 'NAME', forge('NAME', '1', 'a\0')],
   ['no name in a list sorted by name', 'pets', 'NAME', forge('NAME', '1')],
@@ -118,14 +113,17 @@ it.each([
     'SHIP_DATE',
     forge('SHIP_DATE', '1', '2027-02-30T00:00:00.000Z'),
   ],
-])('a cursor of a list is rejected as INVALID_CURSOR if it contains %s', async (_what, list, field, cursor) => {
-  const { errors } = await gateway.graphql(
-    `query ($after: String) { ${list}(orderBy: { field: ${field} }, after: $after) { totalCount } }`,
-    { after: cursor },
-  );
-  expect(errors?.[0]?.extensions).toMatchObject({
-    code: 'INVALID_CURSOR',
-    status: 400,
-    issues: [{ path: ['after'] }],
-  });
-});
+])(
+  'a cursor of a list is rejected as INVALID_CURSOR if it contains %s',
+  async (_what, list, field, cursor) => {
+    const { errors } = await gateway.graphql(
+      `query ($after: String) { ${list}(orderBy: { field: ${field} }, after: $after) { totalCount } }`,
+      { after: cursor },
+    );
+    expect(errors?.[0]?.extensions).toMatchObject({
+      code: 'INVALID_CURSOR',
+      status: 400,
+      issues: [{ path: ['after'] }],
+    });
+  },
+);

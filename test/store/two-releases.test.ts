@@ -133,12 +133,15 @@ it.each([
     'categoryChanged { after { name description } }',
     { name: 'Cats', description: null },
   ],
-])("a row recorded before a column existed is returned with the column's default: %s", async (type, row, field, after) => {
-  const stream = await subscribe(field);
-  await run(`insert into changes (type, row_id, kind, after)
+])(
+  "a row recorded before a column existed is returned with the column's default: %s",
+  async (type, row, field, after) => {
+    const stream = await subscribe(field);
+    await run(`insert into changes (type, row_id, kind, after)
       values ('${type}', 1, 'created', '${row}')`);
-  expect(await changed(stream)).toEqual({ after });
-});
+    expect(await changed(stream)).toEqual({ after });
+  },
+);
 
 describe('the stored result of an idempotency key', () => {
   const ORDER = 'id quantity shipDate complete';

@@ -7,7 +7,7 @@ export interface Daemon {
   /** Returns its log so far. */
   log(): string;
   /** Ends it with SIGTERM. */
-  stop(): Promise<unknown>;
+  stop(): Promise<void>;
 }
 
 /** Starts a program that logs to standard error, and waits for the line that reports it is ready. */
@@ -28,9 +28,9 @@ export async function startDaemon(
       if (ready.test(log)) resolve();
     });
   });
-  const stop = (): Promise<unknown> => {
+  const stop = async (): Promise<void> => {
     child.kill();
-    return ended;
+    await ended;
   };
   return { process: child, ended, log: () => log, stop };
 }

@@ -153,8 +153,8 @@ export const warningsOf = ({ loggedWarnings }: Gateway): string[] =>
   loggedWarnings.filter((entry) => typeof entry === 'string');
 
 /** Returns what /ready reports, for reads and for writes. */
-export async function readinessOf({ rest }: Gateway): Promise<unknown[]> {
-  const [any, forWrites] = [await rest('/ready'), await rest('/ready?for=writes')];
+export async function readinessOf(of: Gateway): Promise<unknown[]> {
+  const [any, forWrites] = [await of.rest('/ready'), await of.rest('/ready?for=writes')];
   const { writes } = (await any.json()) as { writes?: boolean };
   return [any.status, writes, forWrites.status];
 }

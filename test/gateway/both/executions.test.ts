@@ -104,21 +104,21 @@ const requiredOf = ({ fields, id }: Repository): Column[] =>
       !isNullable && !isReference && ownColumn !== id.column,
   );
 
+/** Returns the codes of the errors in the response to a query, which must be the same until it has been compiled. */
+async function codesFor(query: string): Promise<string[]> {
+  const first = await gateway.graphql(query);
+  for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
+    expect(await gateway.graphql(query), `${query}${CURE}`).toEqual(first);
+  }
+  return (first.errors ?? []).map(({ extensions: { code } }) => code);
+}
+
 describeOnDatabases((database) => {
   describe.each(STORES)('%s', (_name, store, open, inserts) => {
     useGateway({}, open[database], {}, store);
     beforeAll(async () => {
       for (const insert of inserts) await gateway.db.write(raw(insert));
     });
-
-    /** Returns the codes of the errors in the response to a query, which must be the same until it has been compiled. */
-    async function codesFor(query: string): Promise<string[]> {
-      const first = await gateway.graphql(query);
-      for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
-        expect(await gateway.graphql(query), `${query}${CURE}`).toEqual(first);
-      }
-      return (first.errors ?? []).map(({ extensions: { code } }) => code);
-    }
 
     it('returns each value of a row, also a computed one, however often it is read', async () => {
       for (const type of store.repositories.keys()) {

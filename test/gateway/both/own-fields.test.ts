@@ -14,6 +14,28 @@ const OPEN = { PGlite: openPgliteOf, PostgreSQL: openPostgresOf };
 const costOf = (name: string) =>
   bookshop.schema.getQueryType()?.getFields()[name]?.extensions.directives?.cost?.weight;
 
+/** Expects the same data from graphql-js and from the compiled statement; returns the last number of statements. */
+async function expectData(query: string, data: object): Promise<number> {
+  for (let time = 0; time <= TIMES_UNTIL_COMPILED; time += 1) {
+    gateway.statements.length = 0;
+    expect(await gateway.data(query)).toEqual(data);
+  }
+  return gateway.statements.length;
+}
+
+const expectFailure = async (query: string, path: unknown[]): Promise<void> => {
+  const { data, errors } = await gateway.graphql(query);
+  expect(errors).toMatchObject([{ path, extensions: { code: 'INTERNAL_SERVER_ERROR' } }]);
+  expect(JSON.stringify(data)).toContain('"releasedOn":null');
+};
+
+/** Returns the error of a book that can't be created. */
+const fails = async (fields: string): Promise<unknown> =>
+  (
+    await gateway.data(`mutation { made: createBook(input: { title: "Three", ${fields} }) {
+      ... on Error { code message } } }`)
+  ).made;
+
 describeOnDatabases((database) => {
   useGateway({}, OPEN[database](bookshop), {}, bookshop);
   beforeAll(() =>
@@ -24,15 +46,6 @@ describeOnDatabases((database) => {
       d: createBook(input: { title: "Two", isbn: "2222222222222", copies: 0, authorId: "1" }) { __typename }
     }`),
   );
-
-  /** Expects the same data from graphql-js and from the compiled statement; returns the last number of statements. */
-  async function expectData(query: string, data: object): Promise<number> {
-    for (let time = 0; time <= TIMES_UNTIL_COMPILED; time += 1) {
-      gateway.statements.length = 0;
-      expect(await gateway.data(query)).toEqual(data);
-    }
-    return gateway.statements.length;
-  }
 
   it('fields that a store computes, from a row or from the number of related rows, are compiled with the rest', async () => {
     const query = '{ books { nodes { title isSoldOut } } authors { nodes { name bookCount } } }';
@@ -50,11 +63,6 @@ describeOnDatabases((database) => {
   });
 
   it('a day that only SQL can store is an error of its field in every response, and is logged', async () => {
-    const expectFailure = async (query: string, path: unknown[]): Promise<void> => {
-      const { data, errors } = await gateway.graphql(query);
-      expect(errors).toMatchObject([{ path, extensions: { code: 'INTERNAL_SERVER_ERROR' } }]);
-      expect(JSON.stringify(data)).toContain('"releasedOn":null');
-    };
     for (const day of ['infinity', '-infinity', '10000-01-01']) {
       await gateway.db.write(raw(`update books set released_on = '${day}' where id = 2`));
       for (let time = 0; time <= TIMES_UNTIL_COMPILED; time += 1) {
@@ -77,13 +85,6 @@ describeOnDatabases((database) => {
     gateway.loggedErrors.length = 0;
     await gateway.db.write(raw('update books set released_on = null where id = 2'));
   });
-
-  /** Returns the error of a book that can't be created. */
-  const fails = async (fields: string): Promise<unknown> =>
-    (
-      await gateway.data(`mutation { made: createBook(input: { title: "Three", ${fields} }) {
-        ... on Error { code message } } }`)
-    ).made;
 
   it('a value that must be unique, a related row and a CHECK have an error of their own', async () => {
     expect(await fails('isbn: "1111111111111"')).toEqual({

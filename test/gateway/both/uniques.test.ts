@@ -79,6 +79,20 @@ const SLOT = {
 };
 const OTHER = { ...SLOT, owner: '2', label: 'another' };
 
+const fails = async (mutation: string, type: string, input: unknown, line = '') => {
+  const { result } = await gateway.data(
+    `mutation ($input: ${type}) { result: ${mutation} {
+      ... on Error { code message httpStatus }
+      ... on SlotOwnerLabelTaken { __typename ${line} }
+      ... on SlotLabelNoteStartsAtOnDayIsFirstSizeCountTaken { __typename ${line} } } }`,
+    { input },
+  );
+  return result;
+};
+
+const change = (...lines: object[]) =>
+  fails('updateSlots(input: $input)', '[SlotUpdateLine!]!', lines, 'line');
+
 describeOnDatabases(() => {
   useGateway({}, open, {}, createStore());
   let ids: string[];
@@ -93,18 +107,6 @@ describeOnDatabases(() => {
     }
   });
 
-  const fails = async (mutation: string, type: string, input: unknown, line = '') => {
-    const { result } = await gateway.data(
-      `mutation ($input: ${type}) { result: ${mutation} {
-        ... on Error { code message httpStatus }
-        ... on SlotOwnerLabelTaken { __typename ${line} }
-        ... on SlotLabelNoteStartsAtOnDayIsFirstSizeCountTaken { __typename ${line} } } }`,
-      { input },
-    );
-    return result;
-  };
-  const change = (...lines: object[]) =>
-    fails('updateSlots(input: $input)', '[SlotUpdateLine!]!', lines, 'line');
   const LONG = 'SLOT_LABEL_NOTE_STARTS_AT_ON_DAY_IS_FIRST_SIZE_COUNT_TAKEN';
   const SHORT = 'SLOT_OWNER_LABEL_TAKEN';
 

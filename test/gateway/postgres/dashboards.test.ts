@@ -75,9 +75,7 @@ it('the routes in the panels and alerts are /graphql, the REST routes and unknow
     (await readMetrics(own)).filter(({ name }) => name === 'http_request_duration_seconds_count');
   // Each request is counted once, but only after its response is complete.
   await expect
-    .poll(async () =>
-      (await counts()).reduce((sum, one) => sum + (isPoll(one) ? 0 : one.value), 0),
-    )
+    .poll(async () => (await counts()).reduce((sum, one) => sum + (isPoll(one) ? 0 : one.value), 0))
     .toBe(opened.size - 1);
   const routes = new Set((await counts()).map(({ labels }) => labels['route'] ?? ''));
   await own.close();

@@ -1,4 +1,3 @@
-
 import { beforeAll, expect, it } from 'vitest';
 
 import { readConfig } from '../../../src/gateway/config/config.ts';

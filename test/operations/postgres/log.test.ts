@@ -6,7 +6,14 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { connectTo } from '../../support/callers.ts';
 import { useProgram, useProgramStore } from '../../support/databases.ts';
 import { countStreams, openEvents, openInitialized } from '../../support/live.ts';
-import { ENDED, expectLogged, expectNoDataLogged, FAULTS, findLine, SECRET } from '../../support/logged.ts';
+import {
+  ENDED,
+  expectLogged,
+  expectNoDataLogged,
+  FAULTS,
+  findLine,
+  SECRET,
+} from '../../support/logged.ts';
 import { post } from '../../support/post.ts';
 import { type LogEntry } from '../../support/program.ts';
 import { sendRaw } from '../../support/raw.ts';

@@ -1,7 +1,8 @@
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 
 import { beforeAll, describe, expect, it } from 'vitest';
 
+import { connectTo } from '../../support/callers.ts';
 import { useProgram, useProgramStore } from '../../support/databases.ts';
 import { LITTLE_MEMORY, oldBytes } from '../../support/memory.ts';
 import { readMetrics, sumOf } from '../../support/metrics.ts';
@@ -56,7 +57,7 @@ describe('a gateway with responses of 9 MB', { timeout: 120_000 }, () => {
 
   /** Sends the query on a new connection, which stays open. */
   function send(encoding: string): Socket {
-    const socket = connect(Number(new URL(program.url).port), '127.0.0.1').pause();
+    const socket = connectTo(program).pause();
     socket.on('error', () => {});
     socket.write(
       `POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n` +

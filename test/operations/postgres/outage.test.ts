@@ -4,7 +4,13 @@ import { inspect } from 'node:util';
 import sql from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { type Gateway, openAt, readinessOf, startGateway, warningsOf } from '../../support/gateway.ts';
+import {
+  type Gateway,
+  openAt,
+  readinessOf,
+  startGateway,
+  warningsOf,
+} from '../../support/gateway.ts';
 import { makeOrder, makePet, stockOf } from '../../support/make.ts';
 import {
   countLockWaits,

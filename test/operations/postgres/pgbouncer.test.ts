@@ -96,7 +96,9 @@ describe.skipIf(!hasPgbouncer)(
     });
 
     /** Starts another pooler until the end of the test; returns its port. */
-    async function startAnother(...settings: [mode?: string, connections?: number]): Promise<number> {
+    async function startAnother(
+      ...settings: [mode?: string, connections?: number]
+    ): Promise<number> {
       const [other, to] = await startPgbouncer(database.url, folder, ...settings);
       onTestFinished(() => other.stop());
       return to;
@@ -240,9 +242,9 @@ describe.skipIf(!hasPgbouncer)(
     });
 
     it('makes the gateway log a warning for a database without statement_timeout', async () => {
-      const { loggedWarnings, close } = await open();
-      await close();
-      expect(loggedWarnings).toEqual([expect.stringContaining('statement_timeout')]);
+      const gateway = await open();
+      await gateway.close();
+      expect(gateway.loggedWarnings).toEqual([expect.stringContaining('statement_timeout')]);
     });
   },
 );

@@ -23,6 +23,9 @@ const backends = async (): Promise<unknown[]> =>
 
 const readiness = () => readinessOf(gateway);
 
+const create = (key: string): Promise<unknown> =>
+  gateway.graphql(`mutation { createCategory(input: { name: "C" }${key}) { __typename } }`);
+
 describe('the readiness check /ready', () => {
   it('needs only one extra connection while the pool is busy, however many requests arrive', async () => {
     const petId = await makePet(gateway, { stock: 5 });
@@ -61,8 +64,6 @@ describe('the readiness check /ready', () => {
          $$ begin raise 'could not extend file' using errcode = 'disk_full'; end $$;
        create trigger fail before insert on categories execute function fail()`,
     );
-    const create = (key: string): Promise<unknown> =>
-      gateway.graphql(`mutation { createCategory(input: { name: "C" }${key}) { __typename } }`);
     for (const key of ['', ', idempotencyKey: "1"']) {
       expect(await create(key)).toMatchObject({
         errors: [{ extensions: { code: 'SERVICE_UNAVAILABLE' } }],

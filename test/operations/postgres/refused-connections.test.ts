@@ -80,9 +80,7 @@ it('a gateway whose replica allows fewer connections than its pool has runs the 
   const settings = { DATABASE_URL: url, DATABASE_REPLICA_URL: limited, CONNECT_TIMEOUT_MS: '1000' };
   gateway = await startGateway(settings, openAt(url));
   const readRole = async (): Promise<unknown> =>
-    (
-      await gateway.db.queryOlder?.(sql`select current_user::text as role from pg_sleep(1.5)`)
-    )?.[0];
+    (await gateway.db.queryOlder?.(sql`select current_user::text as role from pg_sleep(1.5)`))?.[0];
   for (let round = 0; round < 2; round += 1) {
     const roles = await Promise.all(Array.from({ length: 8 }, readRole));
     expect(roles).toContainEqual({ role: 'limited' });

@@ -1,6 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
-import { type Gateway, openAt, readinessOf, startGateway, warningsOf } from '../../support/gateway.ts';
+import {
+  type Gateway,
+  openAt,
+  readinessOf,
+  startGateway,
+  warningsOf,
+} from '../../support/gateway.ts';
 import { makeCategory, makePet, stockOf } from '../../support/make.ts';
 import {
   countConnections,
@@ -31,7 +37,11 @@ const POOL_SIZE = 5;
 // 80% of the pool.
 const MAX_WRITES = 4;
 
-const LIMITS = { CONNECT_TIMEOUT_MS: '500', STATEMENT_TIMEOUT_MS: '500', POOL_SIZE: `${POOL_SIZE}` };
+const LIMITS = {
+  CONNECT_TIMEOUT_MS: '500',
+  STATEMENT_TIMEOUT_MS: '500',
+  POOL_SIZE: `${POOL_SIZE}`,
+};
 const start = () => startGateway(LIMITS, openAt(url));
 
 const countWaitingCommits = async (): Promise<number> =>

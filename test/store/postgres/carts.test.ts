@@ -14,8 +14,8 @@ const STOCK = 12;
 let first: Gateway;
 let second: Gateway;
 const store = useProgramStore();
+const start = (): Promise<Gateway> => startGateway({ POOL_SIZE: '20' }, openAt(store));
 beforeAll(async () => {
-  const start = (): Promise<Gateway> => startGateway({ POOL_SIZE: '20' }, openAt(store));
   first = await start();
   second = await start();
 });

@@ -99,7 +99,9 @@ describe('SQL that an operator runs', () => {
       .poll(async () => (await recorded()).slice(-2), WAIT)
       .toEqual(['by a clerk', 'by a clerk, again']);
     for (const name of ['changes', 'settled_changes']) {
-      await expect(runSql(store.url, `set role ${ROLE}; delete from ${name}`)).rejects.toThrow('denied');
+      await expect(runSql(store.url, `set role ${ROLE}; delete from ${name}`)).rejects.toThrow(
+        'denied',
+      );
     }
     // If this were allowed, the role could write to the change log with the rights of the function's owner.
     await expect(
@@ -162,7 +164,8 @@ describe('gateways on one database', () => {
   });
 
   it('deliver changes with PGBOUNCER=true, although they receive no notifications', async () => {
-    const count = async (): Promise<number> => (await runSql(store.url, `select ${LISTENING}`)).length;
+    const count = async (): Promise<number> =>
+      (await runSql(store.url, `select ${LISTENING}`)).length;
     const listening = [await follow(first), await follow(second)];
     await expect.poll(count, WAIT).toBe(listening.length);
     const stream = await follow(polling);

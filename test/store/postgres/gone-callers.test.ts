@@ -161,23 +161,26 @@ const LIST = '{ pets { nodes { id name } } }';
 it.each([
   ['a query that graphql-js executes', false],
   ['a compiled query', true],
-])('a statement that several clients share returns its result to the clients that remain: %s', async (_how, isCompiled) => {
-  const query = isCompiled ? LIST : LIST.replace('name', 'status');
-  if (isCompiled) await compile(query);
-  await lock('pets');
-  gateway.statements.length = 0;
-  const [leaving, staying] = await askTwice(query);
-  await expectWaiting(1);
-  const leave = askByHttp('{ categories { nodes { pets { nodes { id } } } } }');
-  await expectWaiting(2);
-  leaving.send({ type: 'complete', id: '1' });
-  leave();
-  // The HTTP client disconnected after the WebSocket's message, so the gateway has received both.
-  await expectWaiting(1);
-  await unlock();
-  expect(await staying.message()).toMatchObject({ payload: { data: { pets: {} } } });
-  expect(gateway.statements.filter((text) => text.includes(' pets'))).toHaveLength(2);
-});
+])(
+  'a statement that several clients share returns its result to the clients that remain: %s',
+  async (_how, isCompiled) => {
+    const query = isCompiled ? LIST : LIST.replace('name', 'status');
+    if (isCompiled) await compile(query);
+    await lock('pets');
+    gateway.statements.length = 0;
+    const [leaving, staying] = await askTwice(query);
+    await expectWaiting(1);
+    const leave = askByHttp('{ categories { nodes { pets { nodes { id } } } } }');
+    await expectWaiting(2);
+    leaving.send({ type: 'complete', id: '1' });
+    leave();
+    // The HTTP client disconnected after the WebSocket's message, so the gateway has received both.
+    await expectWaiting(1);
+    await unlock();
+    expect(await staying.message()).toMatchObject({ payload: { data: { pets: {} } } });
+    expect(gateway.statements.filter((text) => text.includes(' pets'))).toHaveLength(2);
+  },
+);
 
 describe('a write whose client disconnected', () => {
   it.each([

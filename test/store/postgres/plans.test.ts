@@ -438,21 +438,24 @@ it.each([
 it.each([
   ['pets', 95_000],
   ['categories', 15_000],
-])('a deletion from a large table scans no tables, because the foreign keys have indexes: %s', async (table, id) => {
-  const scans = async (): Promise<number> => {
-    const { rows } = await client.query<{ scans: string }>(
-      'select sum(seq_scan) as scans from pg_stat_xact_user_tables',
-    );
-    return Number(rows[0]?.scans);
-  };
-  await client.query('begin');
-  const before = await scans();
-  const { rowCount } = await client.query(`delete from ${table} where id = ${id}`);
-  const after = await scans();
-  await client.query('rollback');
-  expect(rowCount).toBe(1);
-  expect(after - before).toBe(0);
-});
+])(
+  'a deletion from a large table scans no tables, because the foreign keys have indexes: %s',
+  async (table, id) => {
+    const scans = async (): Promise<number> => {
+      const { rows } = await client.query<{ scans: string }>(
+        'select sum(seq_scan) as scans from pg_stat_xact_user_tables',
+      );
+      return Number(rows[0]?.scans);
+    };
+    await client.query('begin');
+    const before = await scans();
+    const { rowCount } = await client.query(`delete from ${table} where id = ${id}`);
+    const after = await scans();
+    await client.query('rollback');
+    expect(rowCount).toBe(1);
+    expect(after - before).toBe(0);
+  },
+);
 
 describe('a list of pets in stock, when few pets are in stock,', () => {
   const FEW = 100;

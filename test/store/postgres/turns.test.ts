@@ -27,6 +27,8 @@ function ask(localAddress: string, query: string): Promise<string> {
   });
 }
 
+const countActive = async () => sumOf(await readMetrics(gateway), 'http_active_requests');
+
 it.each([
   [
     'searches',
@@ -50,7 +52,6 @@ it.each([
     const all = Array.from({ length: running + 6 }, (_, n) => send(MANY, n));
     await expect.poll(() => countLockWaits(gateway.databaseUrl)).toBe(running);
     all.push(send(ONE, 99));
-    const countActive = async () => sumOf(await readMetrics(gateway), 'http_active_requests');
     await expect.poll(countActive).toBeGreaterThan(all.length);
     await gateway.data('{ __typename }');
     await unlock();
