@@ -118,28 +118,24 @@ describeInChromium((chromium) => {
     });
   });
 
-  describe('GraphiQL', () => {
-    it("lists a subscription's events, newest first, and ends the subscription when Stop is pressed", async () => {
-      await page.goto(`${chromium.gateway.url}/graphql`);
-      await page.getByText('OnePet').first().waitFor();
-      await openExample(page, 'Orders as they arrive');
-      await executeButton(page).click();
-      const events = page.getByRole('log', { name: 'Events' });
-      await page.getByText('Waiting for events').waitFor();
-      await order(1, '4');
-      await events.getByText('"Peanut"').waitFor();
-      // The subscription continues while another tab is open.
-      await openExample(page, 'A pet');
-      await order(1, '5');
-      await events.getByText('"Pip"').waitFor();
-      expect(await events.innerText()).toMatch(
-        /^\d\d:\d\d:\d\d[^]+Pip[^]+\d\d:\d\d:\d\d[^]+Peanut/,
-      );
-      await expectAccessible(page);
-      await button('Stop').click();
-      await expect.poll(streams).toBe(0);
-      await button('Close').click();
-      expect(await events.isVisible()).toBe(false);
-    });
+  it("GraphiQL lists a subscription's events, newest first, and ends the subscription when Stop is pressed", async () => {
+    await page.goto(`${chromium.gateway.url}/graphql`);
+    await page.getByText('OnePet').first().waitFor();
+    await openExample(page, 'Orders as they arrive');
+    await executeButton(page).click();
+    const events = page.getByRole('log', { name: 'Events' });
+    await page.getByText('Waiting for events').waitFor();
+    await order(1, '4');
+    await events.getByText('"Peanut"').waitFor();
+    // The subscription continues while another tab is open.
+    await openExample(page, 'A pet');
+    await order(1, '5');
+    await events.getByText('"Pip"').waitFor();
+    expect(await events.innerText()).toMatch(/^\d\d:\d\d:\d\d[^]+Pip[^]+\d\d:\d\d:\d\d[^]+Peanut/);
+    await expectAccessible(page);
+    await button('Stop').click();
+    await expect.poll(streams).toBe(0);
+    await button('Close').click();
+    expect(await events.isVisible()).toBe(false);
   });
 });

@@ -1,6 +1,6 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { gateway, useGateway } from '../support/gateway.ts';
 import { makeCategory, makePet } from '../support/make.ts';
 import { createOutage } from '../support/outage.ts';
 import { type CachingClient, connectApollo, connectUrql, type Data } from './caching-clients.ts';
@@ -8,11 +8,7 @@ import { CATEGORY, NODE, PET, PETS, PLACE_ORDER, SET_STOCK } from './operations.
 import { watchFetch, type WatchedFetch } from './watched-fetch.ts';
 
 const outage = createOutage();
-let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await startGateway({}, outage.open);
-});
-afterAll(() => gateway.close());
+useGateway({}, outage.open);
 
 const nodesOf = (list: Data): Data[] => list?.edges.map(({ node }: { node: Data }) => node) ?? [];
 const namesOf = (list: Data): string[] => nodesOf(list).map(({ name }) => name);

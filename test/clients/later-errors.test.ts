@@ -1,9 +1,9 @@
 import { buildSchema, introspectionFromSchema, parse } from 'graphql';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { createApolloClient } from '../../docs/examples/apollo/client.ts';
 import { createUrqlClient } from '../../docs/examples/urql/client.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { gateway, useGateway } from '../support/gateway.ts';
 import { schemaWithout } from './older-schema.ts';
 import { PLACE_ORDER } from './operations.ts';
 import { readPossibleTypes } from './possible-types.ts';
@@ -12,19 +12,14 @@ import { readPossibleTypes } from './possible-types.ts';
 const LATER = 'PetNotFound';
 const variables = { input: { petId: '0', quantity: 1 } };
 
-let gateway: Gateway;
-let url: string;
-beforeAll(async () => {
-  gateway = await startGateway();
-  url = `${gateway.url}/graphql`;
-});
-afterAll(() => gateway.close());
+useGateway();
+const toUrl = (): string => `${gateway.url}/graphql`;
 
 it('Apollo Client returns the fields of an error whose type was added after the client was built', async () => {
   const possibleTypes = Object.entries(await readPossibleTypes(gateway.url)).map(
     ([name, types]) => [name, types.filter((type) => type !== LATER)] as const,
   );
-  const client = createApolloClient(url, Object.fromEntries(possibleTypes));
+  const client = createApolloClient(toUrl(), Object.fromEntries(possibleTypes));
   const { data } = await client.mutate({ mutation: parse(PLACE_ORDER), variables });
   expect(data).toEqual({
     placeOrder: {
@@ -38,7 +33,7 @@ it('Apollo Client returns the fields of an error whose type was added after the 
 
 it('urql with Graphcache returns an error in `error`, not in `data`, if its type was added after the client was built', async () => {
   const older = introspectionFromSchema(buildSchema(schemaWithout(LATER)));
-  const client = createUrqlClient(url, older);
+  const client = createUrqlClient(toUrl(), older);
   const { data, error } = await client.mutation(PLACE_ORDER, variables);
   expect(data).toEqual({ placeOrder: null });
   expect(error?.graphQLErrors).toMatchObject([

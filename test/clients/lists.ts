@@ -6,64 +6,51 @@ export interface ShownList {
   readonly path: readonly string[];
 }
 
-const PETS = `edges { node { id name status inventory { id quantity } } } ${PAGE}`;
-const ORDERS = `edges { node { id quantity complete shipDate } } ${PAGE}`;
+const PET_ROW = 'id name status inventory { id quantity }';
+const ORDER_ROW = 'id quantity complete shipDate';
+const CATEGORY_ID = '$categoryId: ID!';
+const PET_ID = '$petId: ID!';
+
+/** A list in a field of the query, or in one of an object whose id is the variable. */
+function listOf(variable: string, path: readonly string[], args: string, row: string): ShownList {
+  const [outer, inner = outer] = path;
+  const field = `${inner}(first: 2, after: $after ${args}) { edges { node { ${row} } } ${PAGE} }`;
+  const [id] = variable.split(':');
+  const text = inner === outer ? field : `${outer}(id: ${id}) { id ${field} }`;
+  return { text: `query List(${variable}, $after: String) { ${text} }`, path };
+}
 
 /** Lists of each kind. The writes below can change their rows or the order of the rows. */
-export const SHOWN_LISTS: Readonly<Record<string, ShownList>> = {
-  'categories by name': {
-    text: `query Categories($prefix: String!, $after: String) {
-      categories(first: 2, after: $after, filter: { name: $prefix }, orderBy: { field: NAME }) {
-        edges { node { id name } } ${PAGE}
-      }
-    }`,
-    path: ['categories'],
-  },
-  'available pets': {
-    text: `query Available($categoryId: ID!, $after: String) {
-      pets(first: 2, after: $after, filter: { categoryId: $categoryId, status: [AVAILABLE] }, orderBy: { field: NAME }) { ${PETS} }
-    }`,
-    path: ['pets'],
-  },
-  'pets in stock': {
-    text: `query InStock($categoryId: ID!, $after: String) {
-      pets(first: 2, after: $after, filter: { categoryId: $categoryId, inStock: true }) { ${PETS} }
-    }`,
-    path: ['pets'],
-  },
-  'pets of a category': {
-    text: `query CategoryPets($categoryId: ID!, $after: String) {
-      category(id: $categoryId) { id pets(first: 2, after: $after, orderBy: { field: NAME }) { ${PETS} } }
-    }`,
-    path: ['category', 'pets'],
-  },
-  'the stock by quantity': {
-    text: `query Stock($categoryId: ID!, $after: String) {
-      inventory(first: 2, after: $after, filter: { categoryId: $categoryId, status: [AVAILABLE] }, orderBy: { field: QUANTITY }) {
-        edges { node { id quantity status } } ${PAGE}
-      }
-    }`,
-    path: ['inventory'],
-  },
-  'open orders by date': {
-    text: `query Orders($petId: ID!, $after: String) {
-      orders(first: 2, after: $after, filter: { petId: $petId, complete: false }, orderBy: { field: SHIP_DATE }) { ${ORDERS} }
-    }`,
-    path: ['orders'],
-  },
-  'orders of available pets': {
-    text: `query AvailableOrders($petId: ID!, $after: String) {
-      orders(first: 2, after: $after, filter: { petId: $petId, petStatus: [AVAILABLE] }) { ${ORDERS} }
-    }`,
-    path: ['orders'],
-  },
-  'orders of a pet': {
-    text: `query PetOrders($petId: ID!, $after: String) {
-      pet(id: $petId) { id orders(first: 2, after: $after) { ${ORDERS} } }
-    }`,
-    path: ['pet', 'orders'],
-  },
-};
+export const SHOWN_LISTS: readonly ShownList[] = [
+  listOf(
+    '$prefix: String!',
+    ['categories'],
+    'filter: { name: $prefix }, orderBy: { field: NAME }',
+    'id name',
+  ),
+  listOf(
+    CATEGORY_ID,
+    ['pets'],
+    'filter: { categoryId: $categoryId, status: [AVAILABLE] }, orderBy: { field: NAME }',
+    PET_ROW,
+  ),
+  listOf(CATEGORY_ID, ['pets'], 'filter: { categoryId: $categoryId, inStock: true }', PET_ROW),
+  listOf(CATEGORY_ID, ['category', 'pets'], 'orderBy: { field: NAME }', PET_ROW),
+  listOf(
+    CATEGORY_ID,
+    ['inventory'],
+    'filter: { categoryId: $categoryId, status: [AVAILABLE] }, orderBy: { field: QUANTITY }',
+    'id quantity status',
+  ),
+  listOf(
+    PET_ID,
+    ['orders'],
+    'filter: { petId: $petId, complete: false }, orderBy: { field: SHIP_DATE }',
+    ORDER_ROW,
+  ),
+  listOf(PET_ID, ['orders'], 'filter: { petId: $petId, petStatus: [AVAILABLE] }', ORDER_ROW),
+  listOf(PET_ID, ['pet', 'orders'], '', ORDER_ROW),
+];
 
 /** The rows stored by a test: three pages for each list. */
 export interface Stored {
@@ -81,107 +68,48 @@ export interface Stored {
   readonly orderId: string;
 }
 
-/** A write, and the expected result. */
-export interface Write {
-  readonly text: (stored: Stored) => string;
-  readonly result: object;
-}
-
 const STOCK = '... on InventoryItem { id quantity status pet { id inventory { id } } }';
 const ORDER = '... on Order { id quantity complete shipDate pet { id inventory { id quantity } } }';
 const PET = '... on Pet { id name status inventory { id quantity status } }';
 
-const write = (text: (stored: Stored) => string, __typename: string): Write => ({
-  // urql omits fields that are not selected.
-  text: (stored) => `mutation { result: ${text(stored).replace(/}$/, '__typename }')} }`,
-  result: { __typename },
-});
-
-/** Every write that can move a row into, out of or within a list. */
-export const WRITES: Readonly<Record<string, Write>> = {
-  createCategory: write(
-    ({ prefix }) =>
-      `createCategory(input: { name: "${prefix} A" }) { ... on Category { id name } }`,
-    'Category',
-  ),
-  updateCategory: write(
-    ({ prefix, emptyId }) =>
-      `updateCategory(id: "${emptyId}", input: { name: "${prefix} Z" }) { ... on Category { id name } }`,
-    'Category',
-  ),
-  deleteCategory: write(
-    ({ emptyId }) => `deleteCategory(id: "${emptyId}") { ... on DeletedCategory { id } }`,
-    'DeletedCategory',
-  ),
-  createPet: write(
-    ({ categoryId }) =>
-      `createPet(input: { name: "Abe", categoryId: "${categoryId}", quantity: 9 }) { ${PET} }`,
-    'Pet',
-  ),
-  'updatePet with a status': write(
-    ({ secondId }) => `updatePet(id: "${secondId}", input: { status: SOLD }) { ${PET} }`,
-    'Pet',
-  ),
-  'updatePet with a category': write(
-    ({ secondId, otherId }) =>
-      `updatePet(id: "${secondId}", input: { categoryId: "${otherId}" }) { ${PET} }`,
-    'Pet',
-  ),
-  'updatePet of a pet with orders': write(
-    ({ petId }) => `updatePet(id: "${petId}", input: { status: PENDING }) { ${PET} }`,
-    'Pet',
-  ),
-  createPets: write(
-    ({ categoryId }) =>
-      `createPets(input: [{ name: "Abe", categoryId: "${categoryId}" }]) { ... on CreatedPets { pets { id name } } }`,
-    'CreatedPets',
-  ),
-  updatePets: write(
-    ({ petId, secondId }) => `updatePets(input: [
+/** Every write that can move a row into, out of or within a list: its field, with the type of the expected result. */
+export const WRITES: Readonly<Record<string, (stored: Stored) => string>> = {
+  createCategory: ({ prefix }) =>
+    `createCategory(input: { name: "${prefix} A" }) { ... on Category { id name } }`,
+  updateCategory: ({ prefix, emptyId }) =>
+    `updateCategory(id: "${emptyId}", input: { name: "${prefix} Z" }) { ... on Category { id name } }`,
+  deleteCategory: ({ emptyId }) =>
+    `deleteCategory(id: "${emptyId}") { ... on DeletedCategory { id } }`,
+  createPet: ({ categoryId }) =>
+    `createPet(input: { name: "Abe", categoryId: "${categoryId}", quantity: 9 }) { ${PET} }`,
+  'updatePet with a status': ({ secondId }) =>
+    `updatePet(id: "${secondId}", input: { status: SOLD }) { ${PET} }`,
+  'updatePet with a category': ({ secondId, otherId }) =>
+    `updatePet(id: "${secondId}", input: { categoryId: "${otherId}" }) { ${PET} }`,
+  'updatePet of a pet with orders': ({ petId }) =>
+    `updatePet(id: "${petId}", input: { status: PENDING }) { ${PET} }`,
+  createPets: ({ categoryId }) =>
+    `createPets(input: [{ name: "Abe", categoryId: "${categoryId}" }]) { ... on CreatedPets { pets { id name } } }`,
+  updatePets: ({ petId, secondId }) => `updatePets(input: [
         { id: "${petId}", name: "Zoe" }
         { id: "${secondId}", status: SOLD }
       ]) { ... on UpdatedPets { pets { id name status inventory { id quantity status } } } }`,
-    'UpdatedPets',
-  ),
-  updateInventories: write(
-    ({ secondId }) =>
-      `updateInventories(input: [{ petId: "${secondId}", quantity: 0 }]) { ... on UpdatedInventories { inventory { id quantity } } }`,
-    'UpdatedInventories',
-  ),
-  adjustInventories: write(
-    ({ secondId }) =>
-      `adjustInventories(input: [{ petId: "${secondId}", by: 90 }]) { ... on AdjustedInventories { inventory { id quantity } } }`,
-    'AdjustedInventories',
-  ),
-  deletePet: write(
-    ({ secondId }) => `deletePet(id: "${secondId}") { ... on DeletedPet { id } }`,
-    'DeletedPet',
-  ),
-  updateInventory: write(
-    ({ secondId }) => `updateInventory(petId: "${secondId}", input: { quantity: 0 }) { ${STOCK} }`,
-    'InventoryItem',
-  ),
-  placeOrder: write(
-    ({ petId }) =>
-      `placeOrder(input: { petId: "${petId}", quantity: 2, shipDate: "2099-01-01T00:00:00Z" }) { ${ORDER} }`,
-    'Order',
-  ),
-  placeOrders: write(
-    ({ petId, secondId }) => `placeOrders(input: [
+  updateInventories: ({ secondId }) =>
+    `updateInventories(input: [{ petId: "${secondId}", quantity: 0 }]) { ... on UpdatedInventories { inventory { id quantity } } }`,
+  adjustInventories: ({ secondId }) =>
+    `adjustInventories(input: [{ petId: "${secondId}", by: 90 }]) { ... on AdjustedInventories { inventory { id quantity } } }`,
+  deletePet: ({ secondId }) => `deletePet(id: "${secondId}") { ... on DeletedPet { id } }`,
+  updateInventory: ({ secondId }) =>
+    `updateInventory(petId: "${secondId}", input: { quantity: 0 }) { ${STOCK} }`,
+  placeOrder: ({ petId }) =>
+    `placeOrder(input: { petId: "${petId}", quantity: 2, shipDate: "2099-01-01T00:00:00Z" }) { ${ORDER} }`,
+  placeOrders: ({ petId, secondId }) => `placeOrders(input: [
         { petId: "${petId}", quantity: 3 }
         { petId: "${secondId}", quantity: 3 }
       ]) { ... on PlacedOrders { orders { id quantity complete shipDate pet { id inventory { id quantity } } } } }`,
-    'PlacedOrders',
-  ),
-  rescheduleOrder: write(
-    ({ orderId }) =>
-      `rescheduleOrder(id: "${orderId}", shipDate: "2101-01-01T00:00:00Z") { ${ORDER} }`,
-    'Order',
-  ),
-  completeOrder: write(({ orderId }) => `completeOrder(id: "${orderId}") { ${ORDER} }`, 'Order'),
-  cancelOrder: write(
-    ({ orderId }) =>
-      `cancelOrder(id: "${orderId}") { ... on CancelledOrder { id inventory { id quantity } } }`,
-    'CancelledOrder',
-  ),
+  rescheduleOrder: ({ orderId }) =>
+    `rescheduleOrder(id: "${orderId}", shipDate: "2101-01-01T00:00:00Z") { ${ORDER} }`,
+  completeOrder: ({ orderId }) => `completeOrder(id: "${orderId}") { ${ORDER} }`,
+  cancelOrder: ({ orderId }) =>
+    `cancelOrder(id: "${orderId}") { ... on CancelledOrder { id inventory { id quantity } } }`,
 };

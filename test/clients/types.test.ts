@@ -1,12 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { ROOT } from '../../src/store/root.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { useFolder } from '../support/folders.ts';
+import { gateway, useGateway } from '../support/gateway.ts';
 import { makePet, stockOf } from '../support/make.ts';
 import { compile, load, runGenerator } from './compiled-clients.ts';
 import { watchFetch } from './watched-fetch.ts';
@@ -18,32 +18,13 @@ const read = (file: string): string =>
   readFileSync(new URL(`types/${file}`, import.meta.url), 'utf8');
 
 const TSCONFIG = read('tsconfig.json');
-const OPERATIONS = read('operations.ts.txt');
-const STORE = read('store.ts.txt');
-const CODEGEN = read('codegen.ts.txt');
-const TADA = read('graphql.ts.txt');
-
 const { compilerOptions } = JSON.parse(TSCONFIG) as { compilerOptions: object };
 
-interface SetUp {
-  /** The command of the generator, without `npx`. */
-  readonly command: string;
-  readonly files: Readonly<Record<string, string>>;
-}
-
-const CODE_GENERATOR: SetUp = {
-  command: 'graphql-codegen',
-  files: { 'codegen.ts': CODEGEN, 'operations.ts': OPERATIONS, 'store.ts': STORE },
-};
-const GQL_TADA: SetUp = {
-  command: 'gql.tada generate-output',
-  files: { 'graphql.ts': TADA, 'operations.ts': OPERATIONS, 'store.ts': STORE },
-};
-
+/** The command of each generator, without `npx`, and the file that only it needs. */
 const SET_UPS = {
-  'GraphQL Code Generator': CODE_GENERATOR,
-  'gql.tada': GQL_TADA,
-};
+  'GraphQL Code Generator': ['graphql-codegen', 'codegen.ts'],
+  'gql.tada': ['gql.tada generate-output', 'graphql.ts'],
+} as const;
 
 interface Store {
   readonly listPets: (status: string[]) => Promise<{ id: string; name: string }[]>;
@@ -59,32 +40,26 @@ interface Program {
   readonly openStore: (url: string, options?: { fetch?: typeof fetch }) => Store;
 }
 
-/** Writes the files of a setup and the schema to a new folder, runs the setup's generator, and returns the folder. */
-async function generate({ command, files }: SetUp, schema: string): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'typed-clients-'));
+/** Writes the files of a setup and the schema to a folder, and runs the setup's generator. */
+async function generate(folder: string, command: string, own: string, schema: string) {
   symlinkSync(MODULES, join(folder, 'node_modules'));
-  const all = { 'tsconfig.json': TSCONFIG, 'schema.graphql': schema, ...files };
-  for (const [file, text] of Object.entries(all)) writeFileSync(join(folder, file), text);
+  const given = { 'tsconfig.json': TSCONFIG, 'schema.graphql': schema };
+  for (const [file, text] of Object.entries(given)) writeFileSync(join(folder, file), text);
+  for (const file of [own, 'operations.ts', 'store.ts']) {
+    writeFileSync(join(folder, file), read(`${file}.txt`));
+  }
   const [bin = '', ...options] = command.split(' ');
   await runGenerator(folder, join(MODULES, '.bin', bin), options);
-  return folder;
 }
 
-let gateway: Gateway;
-const folders = new Map<string, string>();
+useGateway();
+const folders = new Map(Object.keys(SET_UPS).map((name) => [name, useFolder()]));
 const folderOf = (name: string): string => folders.get(name) ?? '';
 beforeAll(async () => {
-  gateway = await startGateway();
   const schema = await (await gateway.rest('/schema.graphql')).text();
   await Promise.all(
-    Object.entries(SET_UPS).map(async ([name, setUp]) =>
-      folders.set(name, await generate(setUp, schema)),
-    ),
+    Object.entries(SET_UPS).map(([name, setUp]) => generate(folderOf(name), ...setUp, schema)),
   );
-});
-afterAll(async () => {
-  for (const folder of folders.values()) rmSync(folder, { recursive: true });
-  await gateway.close();
 });
 
 describe.each(Object.keys(SET_UPS))('graphql-request with %s', (name) => {

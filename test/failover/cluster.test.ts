@@ -24,6 +24,12 @@ describe.skipIf(!hasPatroni)(
 
     const start = (variables = {}): Promise<Program> =>
       startProgram({ ...cluster.environment, SAMPLE_STORE: 'false', ...variables });
+    /** Starts a gateway that never learns of a failover. */
+    async function startStale({ url }: { url: string }) {
+      const route = await startTcpProxy([url]);
+      const variables = { DATABASE_URL: through(route, url), STATEMENT_TIMEOUT_MS: '2000' };
+      return { route, stale: await start(variables) };
+    }
 
     beforeAll(async () => {
       cluster = await startCluster();
@@ -116,11 +122,7 @@ describe.skipIf(!hasPatroni)(
 
     it('never writes to a former primary that was frozen, even if a gateway still has a route to it', async () => {
       const former = await cluster.settle();
-      const route = await startTcpProxy([former.url]);
-      const stale = await start({
-        DATABASE_URL: through(route, former.url),
-        STATEMENT_TIMEOUT_MS: '2000',
-      });
+      const { route, stale } = await startStale(former);
       const writers = startWriters(stale, petId, { concurrency: 6 });
       await writers.more(30);
       former.freeze();
@@ -149,11 +151,7 @@ describe.skipIf(!hasPatroni)(
         await anyone?.setSynchronous(isSynchronous);
         const former = await cluster.settle(isSynchronous);
         // A gateway that never learns of the failover, and one behind HAProxy.
-        const route = await startTcpProxy([former.url]);
-        const stale = await start({
-          DATABASE_URL: through(route, former.url),
-          STATEMENT_TIMEOUT_MS: '2000',
-        });
+        const { route, stale } = await startStale(former);
         const path = `/pets/${petId}`;
         const [gateway] = gateways as [Program];
         const readers = startReaders(gateway, `{ pet(id: "${petId}") { name } }`, {

@@ -1,6 +1,6 @@
 import { getIntrospectionQuery } from 'graphql';
 import sql from 'sql-template-tag';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 
 import { gateway, useGateway } from '../support/gateway.ts';
 import { makeOrder, makePet } from '../support/make.ts';
@@ -27,8 +27,9 @@ const LARGE: [what: string, path: string][] = [
   ['a streamed REST list', '/store/orders'],
 ];
 
-describe('a response of more than a kilobyte', () => {
-  it.each(LARGE)('is gzipped if the client accepts it: %s', async (_what, path) => {
+it.each(LARGE)(
+  'a response of more than a kilobyte is gzipped if the client accepts it: %s',
+  async (_what, path) => {
     const [zipped, plain] = [await send(path, 'br, gzip'), await send(path, 'br, gzip;q=0')];
     expect(zipped.headers.get('content-encoding')).toBe('gzip');
     expect(plain.headers.has('content-encoding')).toBe(false);
@@ -41,8 +42,8 @@ describe('a response of more than a kilobyte', () => {
     const head = await send(path, 'gzip', 'HEAD');
     expect(head.headers.get('etag')).toBe(zipped.headers.get('etag'));
     expect(await head.text()).toBe('');
-  });
-});
+  },
+);
 
 it('a response of less than a kilobyte is sent as it is', async () => {
   for (const path of [urlOf('{ __typename }'), '/health', '/nothing']) {

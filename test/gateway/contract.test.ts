@@ -5,26 +5,21 @@ import { readConfig } from '../../src/gateway/config/config.ts';
 import { TABLES } from '../../src/store/generated/tables.ts';
 import { petStore } from '../../src/store/index.ts';
 import { type OpenApi, openApiOf, resolve } from '../support/documented.ts';
-import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { type Gateway, gateway, startGateway, useGateway, useOther } from '../support/gateway.ts';
 import { makeOrder, makePet } from '../support/make.ts';
 import { type RawResponse, requestRaw, sendRaw } from '../support/raw.ts';
 
-let gateway: Gateway;
+useGateway();
 /** A gateway that enforces its sunset date, which has passed. */
-let ended: Gateway;
-/** A gateway with a short request timeout. */
-let hasty: Gateway;
+const ended = useOther({ SUNSET: 'enforce', SUNSET_DATE: '2026-11-01' });
+const hasty = useOther({ REQUEST_TIMEOUT_MS: '100' });
 /** A gateway whose tables are replaced by views that raise an error with the SQLSTATE in the table `failure`. */
 let broken: Gateway;
 let document: OpenApi;
 
 beforeAll(async () => {
-  gateway = await startGateway();
   await makeOrder(gateway, await makePet(gateway, { stock: 2 }));
   document = openApiOf(readConfig({}));
-  const open = openThatOf(gateway);
-  ended = await startGateway({ SUNSET: 'enforce', SUNSET_DATE: '2026-11-01' }, open);
-  hasty = await startGateway({ REQUEST_TIMEOUT_MS: '100' }, open);
   broken = await startGateway();
   const statements = [
     'create table failure (code text)',
@@ -41,9 +36,7 @@ beforeAll(async () => {
   for (const statement of statements) await broken.db.write(raw(statement));
 });
 afterEach(() => void broken.loggedErrors.splice(0));
-afterAll(async () => {
-  for (const each of [hasty, ended, gateway, broken]) await each.close();
-});
+afterAll(() => broken.close());
 
 const get = (target: string, headers?: Record<string, string>): Promise<RawResponse> =>
   requestRaw(gateway, 'GET', target, headers);

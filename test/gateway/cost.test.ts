@@ -11,13 +11,7 @@ import { fillSample } from '../../src/gateway/server/fill-sample.ts';
 import { readExamples } from '../../src/gateway/site/graphiql.ts';
 import { petStore } from '../../src/store/index.ts';
 import { askCost, countFields, expectEnoughCost, expectRejected } from '../support/cost.ts';
-import {
-  gateway,
-  type GraphqlResponse,
-  openThatOf,
-  startGateway,
-  useGateway,
-} from '../support/gateway.ts';
+import { gateway, type GraphqlResponse, startOther, useGateway } from '../support/gateway.ts';
 import { UNLIMITED } from '../support/operations.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
 import { repeat } from '../support/repeat.ts';
@@ -170,7 +164,7 @@ describe('the cost of an operation', () => {
   );
 
   it('is at least the number of fields in the result, for random queries', async () => {
-    const unlimited = await startGateway({}, openThatOf(gateway), UNLIMITED);
+    const unlimited = await startOther({}, UNLIMITED);
     await fillSample(unlimited.db, petStore);
     await expectEnoughCost(unlimited, 10);
     await unlimited.close();
@@ -191,7 +185,7 @@ describe('the cost of an operation', () => {
 
   it('exceeds the limit if a page contains an infinitely costly selection, unless the page has size 0', async () => {
     const limits = { maxTokens: 20_000, maxFragments: 1000, maxAliases: 5000 };
-    const lavish = await startGateway({}, openThatOf(gateway), limits);
+    const lavish = await startOther({}, limits);
     const query = `{ pets(first: 0) { nodes { ...F0 } } ...G } fragment G on Query { pet(id: 1) { id } }
       ${repeat(450, (index) => `fragment F${index} on Pet { ${repeat(5, () => `...F${index + 1}`)} }`)} fragment F450 on Pet { id }`;
     const { cost } = await askCost(lavish, { query });

@@ -1,27 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { BROWSER, QUERY } from '../support/browsing.ts';
-import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { type Gateway, gateway, useGateway, useOther } from '../support/gateway.ts';
 import { type RawResponse, requestRaw } from '../support/raw.ts';
 
 const SITE = 'https://shop.example';
 
-/** With the default settings: no other site can read its responses. */
-let gateway: Gateway;
-/** With two sites in CORS_ORIGINS. */
-let shared: Gateway;
-/** With CORS_ORIGINS=* and any Host. */
-let open: Gateway;
-beforeAll(async () => {
-  gateway = await startGateway();
-  const that = openThatOf(gateway);
-  const CORS_ORIGINS = `${SITE}, http://localhost:3000`;
-  shared = await startGateway({ CORS_ORIGINS }, that);
-  open = await startGateway({ CORS_ORIGINS: '*', AUTH_NONE_ANYWHERE: 'true' }, that);
-});
-afterAll(async () => {
-  for (const each of [open, shared, gateway]) await each.close();
-});
+// With the default settings: no other site can read its responses.
+useGateway();
+const shared = useOther({ CORS_ORIGINS: `${SITE}, http://localhost:3000` });
+/** With any origin and any Host. */
+const open = useOther({ CORS_ORIGINS: '*', AUTH_NONE_ANYWHERE: 'true' });
 
 /** The headers that tell browsers what other sites may do with a response. */
 const RESPONSE = {

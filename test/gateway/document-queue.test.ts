@@ -1,37 +1,30 @@
 import { EventEmitter, once } from 'node:events';
 
 import { parse } from 'graphql';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { readConfig } from '../../src/gateway/config/config.ts';
 import { Documents } from '../../src/gateway/operation/documents.ts';
 import { ParsedDocument } from '../../src/gateway/operation/operation.ts';
 import type { Call } from '../../src/gateway/operation/request.ts';
 import { petStore } from '../../src/store/index.ts';
-import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { type Gateway, gateway, useGateway, useOther } from '../support/gateway.ts';
 import { hashOf } from '../support/manifest.ts';
 import { post } from '../support/post.ts';
 import { repeat } from '../support/repeat.ts';
 import { AUTH_BY_SECRET, bearing, mint, withScopes } from '../support/tokens.ts';
 
-let gateway: Gateway;
-/** A gateway with AUTH_READ=open: reading needs no token. */
-let readable: Gateway;
+useGateway({ ...AUTH_BY_SECRET, DOCUMENTS: 'automatic' });
+/** Reading needs no token. */
+const readable = useOther({ ...AUTH_BY_SECRET, AUTH_READ: 'open' });
 /** A gateway that responds within 100 ms, even if a document has to wait. */
-let hasty: Gateway;
+const hasty = useOther({ RESPONSE_TIMEOUT_MS: '100' });
 let ann: Record<string, string>;
 let bob: Record<string, string>;
 beforeAll(async () => {
-  gateway = await startGateway({ ...AUTH_BY_SECRET, DOCUMENTS: 'automatic' });
-  const that = openThatOf(gateway);
-  readable = await startGateway({ ...AUTH_BY_SECRET, AUTH_READ: 'open' }, that);
-  hasty = await startGateway({ RESPONSE_TIMEOUT_MS: '100' }, that);
   [ann = {}, bob = {}] = await Promise.all(
     ['ann', 'bob'].map(async (sub) => bearing(await mint({ sub, scope: 'read' }))),
   );
-});
-afterAll(async () => {
-  for (const each of [hasty, readable, gateway]) await each.close();
 });
 
 let last = 0;
@@ -135,36 +128,34 @@ const ask = async (params: object, headers: Record<string, string> = {}): Promis
 const parsedFrom = (text: string) => new ParsedDocument(petStore.schema, parse(text));
 const ofAnn = { subject: 'ann', scopes: new Set<string>() };
 
-describe('a new document that many callers send', () => {
-  it('is accepted as a known document by all callers but the first, however long they wait', async () => {
-    const documents = new Documents(readConfig({ RESPONSE_TIMEOUT_MS: '1000' }), petStore.schema);
-    const text = '{ sentByMany: __typename }';
-    const parsed = parsedFrom(text);
-    const req = {} as Call['req'];
-    const recipient = { destroyed: false };
-    const send = (subject: string) => {
-      const caller = { subject, scopes: new Set<string>() };
-      const requestLog = { id: subject };
-      const request = { caller, req, requestLog, recipient, arrivedAt: performance.now() };
-      return documents.inTurn(text, request, (known) => {
-        documents.add(text, parsed, caller);
-        return known;
-      });
-    };
-    // Its queue is busy until the next tick, so all of them wait.
-    const busy = {
-      caller: ofAnn,
-      req,
-      requestLog: { id: 'ann' },
-      recipient,
-      arrivedAt: performance.now(),
-    };
-    void documents.inTurn('{ other: __typename }', busy, () => {});
-    const subjects = Array.from({ length: 20 }, (_, n) => `caller ${n}`);
-    const [first, ...others] = await Promise.all(subjects.map(send));
-    expect(first).toBeUndefined();
-    expect(others).toEqual(others.map(() => parsed));
-  });
+it('a new document that many callers send is accepted as a known document by all callers but the first, however long they wait', async () => {
+  const documents = new Documents(readConfig({ RESPONSE_TIMEOUT_MS: '1000' }), petStore.schema);
+  const text = '{ sentByMany: __typename }';
+  const parsed = parsedFrom(text);
+  const req = {} as Call['req'];
+  const recipient = { destroyed: false };
+  const send = (subject: string) => {
+    const caller = { subject, scopes: new Set<string>() };
+    const requestLog = { id: subject };
+    const request = { caller, req, requestLog, recipient, arrivedAt: performance.now() };
+    return documents.inTurn(text, request, (known) => {
+      documents.add(text, parsed, caller);
+      return known;
+    });
+  };
+  // Its queue is busy until the next tick, so all of them wait.
+  const busy = {
+    caller: ofAnn,
+    req,
+    requestLog: { id: 'ann' },
+    recipient,
+    arrivedAt: performance.now(),
+  };
+  void documents.inTurn('{ other: __typename }', busy, () => {});
+  const subjects = Array.from({ length: 20 }, (_, n) => `caller ${n}`);
+  const [first, ...others] = await Promise.all(subjects.map(send));
+  expect(first).toBeUndefined();
+  expect(others).toEqual(others.map(() => parsed));
 });
 
 describe('a cached document', () => {

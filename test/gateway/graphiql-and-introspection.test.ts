@@ -1,26 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { readConfig } from '../../src/gateway/config/config.ts';
 import { fillSample } from '../../src/gateway/server/fill-sample.ts';
 import { readExamples, renderGraphiql } from '../../src/gateway/site/graphiql.ts';
 import { petStore } from '../../src/store/index.ts';
 import { BROWSER, QUERY } from '../support/browsing.ts';
-import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { type Gateway, gateway, useGateway, useOther } from '../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
 import { requestRaw } from '../support/raw.ts';
 import { untilSettled } from '../support/settled.ts';
 
-let gateway: Gateway;
-let hidden: Gateway;
-beforeAll(async () => {
-  gateway = await startGateway();
-  const environment = { GRAPHIQL: 'false', INTROSPECTION: 'false' };
-  hidden = await startGateway(environment, openThatOf(gateway));
-});
-afterAll(async () => {
-  await hidden.close();
-  await gateway.close();
-});
+useGateway();
+const hidden = useOther({ GRAPHIQL: 'false', INTROSPECTION: 'false' });
 
 it('GraphiQL at /graphql lists the examples in a menu, and is configured not to store headers', async () => {
   const html = await (await gateway.rest('/graphql', { headers: BROWSER })).text();
@@ -79,11 +70,9 @@ const readGraphiql = async (INTROSPECTION: string): Promise<string> => {
   return String((await renderGraphiql({ store: petStore, config })).content);
 };
 
-describe('GRAPHIQL=true with INTROSPECTION=false', () => {
-  it('serves GraphiQL without documentation, and tells it not to request the schema', async () => {
-    expect(await readGraphiql('true')).not.toContain('"schema":null');
-    expect(await readGraphiql('false')).toContain('"schema":null,"referencePlugin":null');
-  });
+it('GRAPHIQL=true with INTROSPECTION=false serves GraphiQL without documentation, and tells it not to request the schema', async () => {
+  expect(await readGraphiql('true')).not.toContain('"schema":null');
+  expect(await readGraphiql('false')).toContain('"schema":null,"referencePlugin":null');
 });
 
 describe('INTROSPECTION=false', () => {

@@ -1,4 +1,3 @@
-import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
@@ -6,13 +5,8 @@ import { gzipSync } from 'node:zlib';
 import { serverAudits } from 'graphql-http';
 import { describe, expect, it } from 'vitest';
 
-import {
-  type ClientError,
-  gateway,
-  openThatOf,
-  startGateway,
-  useGateway,
-} from '../support/gateway.ts';
+import { connectTo } from '../support/callers.ts';
+import { type ClientError, gateway, startOther, useGateway } from '../support/gateway.ts';
 import { requestRaw, sendRaw } from '../support/raw.ts';
 
 useGateway();
@@ -63,10 +57,8 @@ async function expectNotExecuted(
 
 const url = (): string => `${gateway.url}/graphql`;
 
-describe('GraphQL over HTTP', () => {
-  it.each(serverAudits({ url }))('$id: $name', async ({ fn }) => {
-    expect((await fn()).status).toBe('ok');
-  });
+it.each(serverAudits({ url }))('GraphQL over HTTP $id: $name', async ({ fn }) => {
+  expect((await fn()).status).toBe('ok');
 });
 
 describe('GET /graphql', () => {
@@ -130,20 +122,18 @@ describe('the body of a POST', () => {
   });
 });
 
-describe('a request body larger than 1 MB', () => {
-  it('is rejected with PAYLOAD_TOO_LARGE, with or without Content-Length', async () => {
-    await expectTypename(await post(ofSize(1_000_000)));
-    await expectRejected(await post(ofSize(1_000_001)), 413, 'PAYLOAD_TOO_LARGE');
-    const chunks = Readable.from([Buffer.from(ofSize(3_000_000))]);
-    const streamed = {
-      method: 'POST',
-      headers: { 'content-type': JSON_TYPE },
-      body: Readable.toWeb(chunks) as ReadableStream,
-      duplex: 'half',
-    };
-    const chunked = await gateway.rest('/graphql', streamed);
-    await expectRejected(chunked, 413, 'PAYLOAD_TOO_LARGE');
-  });
+it('a request body larger than 1 MB is rejected with PAYLOAD_TOO_LARGE, with or without Content-Length', async () => {
+  await expectTypename(await post(ofSize(1_000_000)));
+  await expectRejected(await post(ofSize(1_000_001)), 413, 'PAYLOAD_TOO_LARGE');
+  const chunks = Readable.from([Buffer.from(ofSize(3_000_000))]);
+  const streamed = {
+    method: 'POST',
+    headers: { 'content-type': JSON_TYPE },
+    body: Readable.toWeb(chunks) as ReadableStream,
+    duplex: 'half',
+  };
+  const chunked = await gateway.rest('/graphql', streamed);
+  await expectRejected(chunked, 413, 'PAYLOAD_TOO_LARGE');
 });
 
 describe('a request body of 1 MB', () => {
@@ -162,14 +152,11 @@ describe('a request body of 1 MB', () => {
   });
 });
 
-describe('the size of a GraphQL document', () => {
-  it('can be up to 50,000 characters, not counting variables', async () => {
-    const variables = { x: Array(10).fill('y'.repeat(10_000)) };
-    const bodyOf = (length: number) =>
-      JSON.stringify({ query: TYPENAME.padEnd(length), variables });
-    await expectTypename(await post(bodyOf(50_000)));
-    await expectRejected(await post(bodyOf(50_001)), 400, 'DOCUMENT_TOO_LARGE');
-  });
+it('the size of a GraphQL document can be up to 50,000 characters, not counting variables', async () => {
+  const variables = { x: Array(10).fill('y'.repeat(10_000)) };
+  const bodyOf = (length: number) => JSON.stringify({ query: TYPENAME.padEnd(length), variables });
+  await expectTypename(await post(bodyOf(50_000)));
+  await expectRejected(await post(bodyOf(50_001)), 400, 'DOCUMENT_TOO_LARGE');
 });
 
 it('an empty operationName is ignored in a POST and in a GET', async () => {
@@ -181,7 +168,7 @@ it('an empty operationName is ignored in a POST and in a GET', async () => {
 const INCOMPLETE = `POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${JSON_TYPE}\r\nContent-Length: 99\r\n\r\n{`;
 
 it('a request body that does not arrive in time is rejected with status 408', async () => {
-  const hasty = await startGateway({ REQUEST_TIMEOUT_MS: '100' }, openThatOf(gateway));
+  const hasty = await startOther({ REQUEST_TIMEOUT_MS: '100' });
   const { status, body } = await sendRaw(hasty, INCOMPLETE, { wait: true });
   expect(status).toBe(408);
   expect(JSON.parse(body)).toMatchObject({ code: 'REQUEST_TIMEOUT', status: 408 });
@@ -223,28 +210,26 @@ describe('the Content-Type of a response', () => {
   );
 });
 
-describe('the HTTP status of a result', () => {
-  const COSTLY = `{ ${'pets(first: 100) { nodes { category { '.repeat(3)} id ${'} } } '.repeat(3)} }`;
+const COSTLY = `{ ${'pets(first: 100) { nodes { category { '.repeat(3)} id ${'} } } '.repeat(3)} }`;
 
-  // The first status is for application/json, with which documents that don't parse or validate get 200. The second
-  // status is for application/graphql-response+json.
-  it.each([
-    ['an invalid id', '{ a: pet(id: "x") { name } __typename }', 400, 400],
-    ['an unknown field', '{ cat }', 200, 400],
-    ['two operations without a name', 'query A { __typename } query B { __typename }', 400, 400],
-    ['a subscription', 'subscription { petChanged { kind } }', 406, 406],
-    ['a query that costs too much', COSTLY, 400, 400],
-  ])(
-    'may differ between the two JSON Content-Types, but the body does not: %s',
-    async (_what, query, inJson, inGraphql) => {
-      const send = (accept: string) => post(JSON.stringify({ query }), { accept });
-      const [asJson, asGraphql] = [await send(JSON_TYPE), await send(GRAPHQL_TYPE)];
-      expect([asJson.status, asGraphql.status]).toEqual([inJson, inGraphql]);
-      expect(asGraphql.headers.get('content-type')).toBe(`${GRAPHQL_TYPE}; charset=utf-8`);
-      expect(await asGraphql.text()).toBe(await asJson.text());
-    },
-  );
-});
+// The first status is for application/json, with which documents that don't parse or validate get 200. The second
+// status is for application/graphql-response+json.
+it.each([
+  ['an invalid id', '{ a: pet(id: "x") { name } __typename }', 400, 400],
+  ['an unknown field', '{ cat }', 200, 400],
+  ['two operations without a name', 'query A { __typename } query B { __typename }', 400, 400],
+  ['a subscription', 'subscription { petChanged { kind } }', 406, 406],
+  ['a query that costs too much', COSTLY, 400, 400],
+])(
+  'the HTTP status of a result may differ between the two JSON Content-Types, but the body does not: %s',
+  async (_what, query, inJson, inGraphql) => {
+    const send = (accept: string) => post(JSON.stringify({ query }), { accept });
+    const [asJson, asGraphql] = [await send(JSON_TYPE), await send(GRAPHQL_TYPE)];
+    expect([asJson.status, asGraphql.status]).toEqual([inJson, inGraphql]);
+    expect(asGraphql.headers.get('content-type')).toBe(`${GRAPHQL_TYPE}; charset=utf-8`);
+    expect(await asGraphql.text()).toBe(await asJson.text());
+  },
+);
 
 it.each([
   [405, 'PUT', '/graphql', {}],
@@ -276,7 +261,7 @@ const upgrade = (target: string): string =>
 
 /** Sends bytes, and returns the statuses of the responses once the gateway has closed the connection. */
 const statusesUntilClosed = async (bytes: string): Promise<number[]> => {
-  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+  const socket = connectTo(gateway);
   socket.write(bytes);
   const received = await text(socket);
   return Array.from(received.matchAll(/HTTP\/1\.1 (\d+) /g), ([, status]) => Number(status));

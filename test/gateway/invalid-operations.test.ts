@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import {
   type ClientError,
   type Gateway,
   gateway,
   type GraphqlResponse,
-  openThatOf,
-  startGateway,
   useGateway,
+  useOther,
 } from '../support/gateway.ts';
 import { createSocketClient, openEvents } from '../support/live.ts';
 import { makePet } from '../support/make.ts';
@@ -131,108 +130,95 @@ const bySocket: ErrorsOf = async (operation) => {
   }
 };
 
-describe('the line and column of an error', () => {
-  let automatic: Gateway;
-  beforeAll(async () => {
-    automatic = await startGateway({ DOCUMENTS: 'automatic' }, openThatOf(gateway));
-  });
-  afterAll(() => automatic.close());
+const automatic = useOther({ DOCUMENTS: 'automatic' });
 
-  const byHash: ErrorsOf = ({ query, ...rest }) => {
-    const extensions = { persistedQuery: { version: 1, sha256Hash: hashOf(query) } };
-    return byGet(automatic, { query, ...rest, extensions });
-  };
+const byHash: ErrorsOf = ({ query, ...rest }) => {
+  const extensions = { persistedQuery: { version: 1, sha256Hash: hashOf(query) } };
+  return byGet(automatic, { query, ...rest, extensions });
+};
 
-  const OPERATIONS: [what: string, operation: Operation, line: number, column: number][] = [
-    ['of the syntax', { query: '{\n  pets {\n    nodes { id }\n  }\n  pet(id: }\n' }, 5, 11],
-    ['of a text that never ends', { query: '{\n  pet(id: "1) { id } }' }, 2, 23],
-    ['of an unknown field', { query: '{\n  dragons { id }\n}' }, 2, 3],
-    [
-      'of a value in the document',
-      { query: '{\n  pets(first: 2147483648) { totalCount } }' },
-      2,
-      15,
-    ],
-    ['of a cursor', { query: '{\n  changes(after: "x") { totalCount } }' }, 2, 3],
-    [
-      'of a variable',
-      {
-        query: 'query (\n  $first: Int) { pets(first: $first) { totalCount } }',
-        variables: { first: 'ten' },
-      },
-      2,
-      3,
-    ],
-    [
-      'of a variable that is too large',
-      {
-        query: 'query (\n  $ids: [ID!]) { pets(filter: { ids: $ids }) { totalCount } }',
-        variables: { ids: Array<string>(101).fill('1') },
-      },
-      2,
-      3,
-    ],
-    [
-      "of a subscription's cursor",
-      { query: 'subscription {\n  petChanged(after: "x") { kind } }' },
-      2,
-      3,
-    ],
-  ];
+const OPERATIONS: [what: string, operation: Operation, line: number, column: number][] = [
+  ['of the syntax', { query: '{\n  pets {\n    nodes { id }\n  }\n  pet(id: }\n' }, 5, 11],
+  ['of a text that never ends', { query: '{\n  pet(id: "1) { id } }' }, 2, 23],
+  ['of an unknown field', { query: '{\n  dragons { id }\n}' }, 2, 3],
+  ['of a value in the document', { query: '{\n  pets(first: 2147483648) { totalCount } }' }, 2, 15],
+  ['of a cursor', { query: '{\n  changes(after: "x") { totalCount } }' }, 2, 3],
+  [
+    'of a variable',
+    {
+      query: 'query (\n  $first: Int) { pets(first: $first) { totalCount } }',
+      variables: { first: 'ten' },
+    },
+    2,
+    3,
+  ],
+  [
+    'of a variable that is too large',
+    {
+      query: 'query (\n  $ids: [ID!]) { pets(filter: { ids: $ids }) { totalCount } }',
+      variables: { ids: Array<string>(101).fill('1') },
+    },
+    2,
+    3,
+  ],
+  [
+    "of a subscription's cursor",
+    { query: 'subscription {\n  petChanged(after: "x") { kind } }' },
+    2,
+    3,
+  ],
+];
 
-  it.each<[way: string, ErrorsOf]>([
-    ['application/json', accepting('application/json')],
-    ['application/graphql-response+json', accepting('application/graphql-response+json')],
-    ['a GET', (operation) => byGet(gateway, operation)],
-    ['a GET with the hash of the document', byHash],
-    ['Server-Sent Events', byEvents],
-    ['a WebSocket', bySocket],
-  ])('are in the response to %s', async (_way, errorsOf) => {
-    for (const [what, operation, line, column] of OPERATIONS) {
-      const [error] = (await errorsOf(operation)) ?? [];
-      // There is no result in which a path could lead to a field.
-      const found = { what, locations: error?.locations, path: error?.path };
-      expect(found).toEqual({ what, locations: [{ line, column }] });
-    }
-  });
+it.each<[way: string, ErrorsOf]>([
+  ['application/json', accepting('application/json')],
+  ['application/graphql-response+json', accepting('application/graphql-response+json')],
+  ['a GET', (operation) => byGet(gateway, operation)],
+  ['a GET with the hash of the document', byHash],
+  ['Server-Sent Events', byEvents],
+  ['a WebSocket', bySocket],
+])('the line and column of an error are in the response to %s', async (_way, errorsOf) => {
+  for (const [what, operation, line, column] of OPERATIONS) {
+    const [error] = (await errorsOf(operation)) ?? [];
+    // There is no result in which a path could lead to a field.
+    const found = { what, locations: error?.locations, path: error?.path };
+    expect(found).toEqual({ what, locations: [{ line, column }] });
+  }
 });
 
-describe('an invalid variable', () => {
-  const PET = 'mutation ($pet: NewPet!) { createPet(input: $pet) { __typename } }';
-  const ORDER = 'mutation ($order: NewOrder!) { placeOrder(input: $order) { __typename } }';
-  const PAGE = 'query ($first: Int) { pets(first: $first) { totalCount } }';
-  const pet = { name: 'a', categoryId: '1' };
-  const order = { petId: '1', quantity: 1 };
+const PET = 'mutation ($pet: NewPet!) { createPet(input: $pet) { __typename } }';
+const ORDER = 'mutation ($order: NewOrder!) { placeOrder(input: $order) { __typename } }';
+const PAGE = 'query ($first: Int) { pets(first: $first) { totalCount } }';
+const pet = { name: 'a', categoryId: '1' };
+const order = { petId: '1', quantity: 1 };
 
-  it.each([
-    ['is missing', PET, {}, 'pet'],
-    ['requests a page of 101 rows', PAGE, { first: 101 }, 'first'],
-    ['has a field of the wrong type', PET, { pet: { ...pet, name: 7 } }, 'pet.name'],
-    [
-      "has an enum value in REST's spelling",
-      PET,
-      { pet: { ...pet, status: 'available' } },
-      'pet.status',
-    ],
-    [
-      'is null in an input object whose field is not',
-      'query ($v: SortDirection) { pets(orderBy: { field: NAME, direction: $v }) { totalCount } }',
-      { v: null },
-      'orderBy.direction',
-    ],
-    [
-      'has an invalid date',
-      ORDER,
-      { order: { ...order, shipDate: '2027-02-30T00:00:00Z' } },
-      'order.shipDate',
-    ],
-    ['has an invalid id', ORDER, { order: { ...order, petId: 1.5 } }, 'order.petId', 'INVALID_ID'],
-  ])('is reported with the path of the error if it %s', async (...row) => {
-    const [, query, variables, path, code = 'INVALID_INPUT'] = row;
-    const error = firstError(await gateway.graphql(query, variables));
-    expect(error?.extensions).toMatchObject({ code, status: 400 });
-    expect(error?.extensions.issues?.map((issue) => issue.path.join('.'))).toEqual([path]);
-  });
+it.each([
+  ['is missing', PET, {}, 'pet'],
+  ['requests a page of 101 rows', PAGE, { first: 101 }, 'first'],
+  ['has a field of the wrong type', PET, { pet: { ...pet, name: 7 } }, 'pet.name'],
+  [
+    "has an enum value in REST's spelling",
+    PET,
+    { pet: { ...pet, status: 'available' } },
+    'pet.status',
+  ],
+  [
+    'is null in an input object whose field is not',
+    'query ($v: SortDirection) { pets(orderBy: { field: NAME, direction: $v }) { totalCount } }',
+    { v: null },
+    'orderBy.direction',
+  ],
+  [
+    'has an invalid date',
+    ORDER,
+    { order: { ...order, shipDate: '2027-02-30T00:00:00Z' } },
+    'order.shipDate',
+  ],
+  ['has an invalid id', ORDER, { order: { ...order, petId: 1.5 } }, 'order.petId', 'INVALID_ID'],
+])('an invalid variable is reported with the path of the error if it %s', async (...row) => {
+  const [, query, variables, path, code = 'INVALID_INPUT'] = row;
+  const error = firstError(await gateway.graphql(query, variables));
+  expect(error?.extensions).toMatchObject({ code, status: 400 });
+  expect(error?.extensions.issues?.map((issue) => issue.path.join('.'))).toEqual([path]);
 });
 
 /** Returns the error for a variable that is missing, as JSON. */

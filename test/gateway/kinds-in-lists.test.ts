@@ -1,9 +1,9 @@
 import sql, { join, raw } from 'sql-template-tag';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { toCondition, toMatcher } from '../../src/gateway/changes/row-filter.ts';
 import type { Database } from '../../src/gateway/database/database.ts';
-import { StoreBuilder, createRepository, createTables, filterBy } from '../../src/gateway/index.ts';
+import { createRepository, createTables, filterBy } from '../../src/gateway/index.ts';
 import type { Kind } from '../../src/gateway/kinds/kind.ts';
 import { KINDS } from '../../src/gateway/kinds/kinds.ts';
 import type { Field } from '../../src/gateway/model/stored-table.ts';
@@ -11,8 +11,8 @@ import { lowerFirst, toEnumName } from '../../src/gateway/model/words.ts';
 import { requireSortIndexes } from '../../src/gateway/schema/check-database.ts';
 import { petStore } from '../../src/store/index.ts';
 import { openRaw } from '../support/databases.ts';
-import { type Gateway, type OpenDatabase, startGateway } from '../support/gateway.ts';
-import { columnName, modelOf } from '../support/models.ts';
+import { gateway, type OpenDatabase, useGateway } from '../support/gateway.ts';
+import { builderOf, columnName, modelOf } from '../support/models.ts';
 
 /** The values of each kind as JSON. */
 const VALUES = {
@@ -124,11 +124,7 @@ const things = createRepository(table('Thing'), {
 });
 
 function createStore() {
-  const store = new StoreBuilder<{ PrismaTypes: object }>({
-    datamodel: { datamodel: { models: {} } },
-    tables: { Thing },
-    scopes: ['any'],
-  });
+  const store = builderOf({ Thing });
   store.builder.enumType('Size', { values: VALUES.Size });
   const Type = store.builder
     .objectRef<Row>('Thing')
@@ -191,8 +187,6 @@ const QUERIES = [
   `${VARIABLES} { ${LIST} changes(first: 0) { nodes { kind } } }`,
 ] as const;
 
-let gateway: Gateway;
-
 /** Reads a page with both queries. */
 async function readPage(variables: Record<string, unknown>) {
   const pages = await Promise.all(
@@ -254,12 +248,11 @@ async function recordedBy(filter: object) {
 }
 
 describe('lists of rows with every kind of value', () => {
+  useGateway({}, open, {}, createStore());
   let named: string[];
   beforeAll(async () => {
-    gateway = await startGateway({}, open, {}, createStore());
     named = await createNamedIndexes(gateway.db);
   });
-  afterAll(() => gateway.close());
 
   it('the start names the index of each sort that the database lacks', () => {
     expect(named).toEqual(SORTS.map(({ sort }) => sort));

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { Database } from '../../src/gateway/database/database.ts';
 import { askCost, expectRejected } from '../support/cost.ts';
-import { gateway, openThatOf, startGateway, useGateway } from '../support/gateway.ts';
+import { gateway, startGateway, startOther, useGateway } from '../support/gateway.ts';
 import { letASecondPass } from '../support/logged.ts';
 import { post, TIMES_UNTIL_COMPILED } from '../support/post.ts';
 import { repeat } from '../support/repeat.ts';
@@ -111,7 +111,7 @@ describe('a GraphQL document', () => {
 
   it('is checked in less than five seconds of CPU time even if 3,000 nested fragments contain 20,000 fields', async () => {
     const limits = { maxDocumentLength: 1_000_000, maxTokens: 1_000_000, maxAliases: 100_000 };
-    const large = await startGateway({}, openThatOf(gateway), limits);
+    const large = await startOther({}, limits);
     const fields = repeat(20_000, () => 'x: id');
     const query = `{ pet(id: 1) { ${'... { id '.repeat(3000)} ${fields} ${' }'.repeat(3000)} } }`;
     const start = process.cpuUsage();
@@ -175,7 +175,7 @@ describe('the variables of an operation', () => {
 });
 
 it('MAX_COST limits the cost of an operation', async () => {
-  const strict = await startGateway({ MAX_COST: '180' }, openThatOf(gateway));
+  const strict = await startOther({ MAX_COST: '180' });
   const query = '{ pets { nodes { id name status categoryId } } }';
   await expectRejected(strict, { query }, 'QUERY_TOO_COSTLY');
   const { cost } = await askCost(strict, { query: '{ pets(first: 2) { nodes { id } } }' });

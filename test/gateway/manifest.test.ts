@@ -7,23 +7,24 @@ import { makeManifest } from '../../scripts/manifest.ts';
 import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
 import { readManifest } from '../../src/gateway/operation/manifest.ts';
 import { petStore } from '../../src/store/index.ts';
-import { hashOf, withFolder, withManifest } from '../support/manifest.ts';
+import { makeFolder } from '../support/folders.ts';
+import { hashOf, withManifest } from '../support/manifest.ts';
 import { bookshop } from './bookshop/index.ts';
 
 /** Creates the manifest of some files; returns its text and the program's result. */
-const make = (files: Record<string, string>) =>
-  withFolder((folder) => {
-    const app = join(folder, 'app');
-    for (const [name, text] of Object.entries(files)) {
-      const file = join(app, name);
-      mkdirSync(dirname(file), { recursive: true });
-      writeFileSync(file, text);
-    }
-    const target = join(folder, 'made.json');
-    const { code, message } = makeManifest(app, target);
-    const end = { code, message: message.replaceAll(`${app}/`, '') };
-    return { end, made: code === 0 ? readFileSync(target, 'utf8') : undefined };
-  });
+const make = (files: Record<string, string>) => {
+  const folder = makeFolder();
+  const app = join(folder, 'app');
+  for (const [name, text] of Object.entries(files)) {
+    const file = join(app, name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+  const target = join(folder, 'made.json');
+  const { code, message } = makeManifest(app, target);
+  const end = { code, message: message.replaceAll(`${app}/`, '') };
+  return { end, made: code === 0 ? readFileSync(target, 'utf8') : undefined };
+};
 
 const PETS = 'query Pets { pets(first: 1) { nodes { ...Shown } } }';
 const SHOWN = 'fragment Shown on Pet { id ...Named }';
@@ -48,7 +49,7 @@ const COUNT = 'query Count {\n  pets {\n    totalCount\n  }\n}';
 
 describe('npm run manifest', () => {
   it('writes each operation with the fragments it uses, whichever files they are in', async () => {
-    const { made } = await make({
+    const { made } = make({
       'pets.graphql': `${PETS} ${COUNT}`,
       'shared/shown.graphql': SHOWN,
       'shared/named.gql': NAMED,
@@ -61,12 +62,12 @@ describe('npm run manifest', () => {
       [hashOf(COUNT), COUNT],
       [hashOf(TEXT), TEXT],
     ]);
-    const elsewhere = await make({ 'z.graphql': NAMED + SHOWN, 'zz/a.graphql': COUNT + PETS });
+    const elsewhere = make({ 'z.graphql': NAMED + SHOWN, 'zz/a.graphql': COUNT + PETS });
     expect(elsewhere.made).toBe(made);
   });
 
   it('reports the file and line of every error', async () => {
-    const { end } = await make({
+    const { end } = make({
       'a.graphql': 'query Same { __typename }\n\n{ __typename }\nquery Wrong { pets { x } }',
       'b.graphql': '# twice\nquery Same { ...Missing }\ntype A { b: Int }',
     });
@@ -82,7 +83,7 @@ describe('npm run manifest', () => {
 
   it('reports a missing folder, and a folder without operations', async () => {
     expect(makeManifest('none')).toEqual({ code: 1, message: 'none is not a folder.' });
-    const { end } = await make({ 'a.txt': COUNT, 'a.graphql': 'fragment F on Pet { id }' });
+    const { end } = make({ 'a.txt': COUNT, 'a.graphql': 'fragment F on Pet { id }' });
     expect(end).toEqual({ code: 1, message: expect.stringMatching(/contain no operation\.$/) });
   });
 });

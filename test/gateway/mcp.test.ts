@@ -1,13 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { buildSchema } from 'graphql';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
 import { readTools } from '../../src/gateway/transport/mcp/tools.ts';
-import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { makeFolder, useFolder } from '../support/folders.ts';
+import { gateway, startGateway, startOther, useGateway, useOther } from '../support/gateway.ts';
 import { callOf, callTool, connectClient, postMessage } from '../support/mcp.ts';
 import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
 
@@ -24,28 +24,18 @@ const DOCUMENTS = {
   many: '"Costs much." query many { categories(first: 100) { nodes { pets(first: 100) { nodes { id category { pets(first: 100) { nodes { id } } } } } } } }',
 };
 
-/** Writes documents to a folder until the test or the file ends. */
-function writeTools(documents: Readonly<Record<string, string>>): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tools-'));
+/** Writes documents to a folder. */
+function writeTools(folder: string, documents: Readonly<Record<string, string>>): string {
   for (const [name, text] of Object.entries(documents)) {
     writeFileSync(join(folder, `${name}.graphql`), text);
   }
   return folder;
 }
 
-let folder: string;
-let gateway: Gateway;
-let guarded: Gateway;
-beforeAll(async () => {
-  folder = writeTools(DOCUMENTS);
-  gateway = await startGateway({ MCP_OPERATIONS: folder, CORS_ORIGINS: SITE });
-  const auth = { ...AUTH_BY_SECRET, AUTH_AUDIENCE: RESOURCE };
-  guarded = await startGateway({ MCP_OPERATIONS: folder, ...auth }, openThatOf(gateway));
-});
-afterAll(async () => {
-  for (const each of [guarded, gateway]) await each.close();
-  rmSync(folder, { recursive: true });
-});
+const folder = writeTools(useFolder(), DOCUMENTS);
+useGateway({ MCP_OPERATIONS: folder, CORS_ORIGINS: SITE });
+const auth = { ...AUTH_BY_SECRET, AUTH_AUDIENCE: RESOURCE };
+const guarded = useOther({ MCP_OPERATIONS: folder, ...auth });
 
 /** Sends a message three times, and returns the least time that this process computed meanwhile, in milliseconds. */
 async function leastCpuMs(message: object): Promise<number> {
@@ -290,10 +280,8 @@ describe('a call of a tool', () => {
   it('works with DOCUMENTS=trusted, whose manifest need not have the document', async () => {
     const manifest = join(folder, 'manifest.json');
     writeFileSync(manifest, '{}');
-    const trusted = await startGateway(
-      { MCP_OPERATIONS: folder, DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: manifest },
-      openThatOf(gateway),
-    );
+    const environment = { DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: manifest };
+    const trusted = await startOther({ MCP_OPERATIONS: folder, ...environment });
     onTestFinished(() => trusted.close());
     const client = await connectClient(trusted);
     expect((await callTool(client, 'list')).data.categories.nodes).toEqual([]);
@@ -328,7 +316,7 @@ describe('a gateway with tokens', () => {
 });
 
 it('without MCP_OPERATIONS, there are neither tools nor a document about tokens', async () => {
-  const plain = await startGateway({}, openThatOf(gateway));
+  const plain = await startOther({});
   for (const path of ['/mcp', METADATA]) expect((await fetch(plain.url + path)).status).toBe(404);
   await plain.close();
 });
@@ -349,11 +337,8 @@ const SCHEMA = buildSchema(`
   type Subscription { row: Row }
 `);
 
-const read = (text: string, more: Record<string, string> = {}) => {
-  const own = writeTools({ tool: text, ...more });
-  onTestFinished(() => rmSync(own, { recursive: true }));
-  return readTools(own, SCHEMA, readConfig({}));
-};
+const read = (text: string, more: Record<string, string> = {}) =>
+  readTools(writeTools(makeFolder(), { tool: text, ...more }), SCHEMA, readConfig({}));
 
 /** Returns the schema of an output type, in an operation with @include. */
 const typeOf = (typeName: string, properties: object) => ({
@@ -531,7 +516,5 @@ describe('the bounds of an argument', () => {
 
 it('a folder that is missing or empty ends the start', () => {
   expect(() => readTools('/nowhere', SCHEMA, readConfig({}))).toThrow(/^MCP_OPERATIONS: .+ENOENT/);
-  const empty = writeTools({});
-  onTestFinished(() => rmSync(empty, { recursive: true }));
-  expect(() => readTools(empty, SCHEMA, readConfig({}))).toThrow(/no \.graphql files/);
+  expect(() => readTools(makeFolder(), SCHEMA, readConfig({}))).toThrow(/no \.graphql files/);
 });

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
 
 import sql from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { VERSION } from '../../src/gateway/config/version.ts';
+import { connectTo } from '../support/callers.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { createSocketClient, openEvents } from '../support/live.ts';
 import { makeCategory, makePet, mutate } from '../support/make.ts';
@@ -253,54 +253,50 @@ describe('the metric for request durations', () => {
 const batchesOf = (samples: Sample[], loader: string, part: 'sum' | 'count') =>
   sumOf(samples, `dataloader_batch_size_${part}`, { loader });
 
-describe('the metric for batch sizes', () => {
-  it('has the label `loader`, and counts one batch of each loader for all fields of a request', async () => {
-    const categoryId = await makeCategory(gateway);
-    const ids = [await makePet(gateway, { categoryId }), await makePet(gateway, { categoryId })];
-    const before = await readMetrics(gateway);
-    await gateway.data(`{
-      a: pet(id: ${ids[0]}) { category { name pets { totalCount } } }
-      b: pet(id: ${ids[1]}) { category { name } }
-      c: pet(id: ${ids[1]}) { id }
-      d: category(id: ${categoryId}) { name }
-      e: category(id: ${categoryId}) { id }
-    }`);
-    const after = await readMetrics(gateway);
-    const grown = (loader: string) =>
-      (['sum', 'count'] as const).map(
-        (part) => batchesOf(after, loader, part) - batchesOf(before, loader, part),
-      );
-    expect(grown('pet')).toEqual([3, 1]);
-    expect(grown('category')).toEqual([2, 1]);
-    expect(grown('petsByCategory.counts')).toEqual([1, 1]);
-    expect(grown('order')).toEqual([0, 0]);
-  });
+it('the metric for batch sizes has the label `loader`, and counts one batch of each loader for all fields of a request', async () => {
+  const categoryId = await makeCategory(gateway);
+  const ids = [await makePet(gateway, { categoryId }), await makePet(gateway, { categoryId })];
+  const before = await readMetrics(gateway);
+  await gateway.data(`{
+    a: pet(id: ${ids[0]}) { category { name pets { totalCount } } }
+    b: pet(id: ${ids[1]}) { category { name } }
+    c: pet(id: ${ids[1]}) { id }
+    d: category(id: ${categoryId}) { name }
+    e: category(id: ${categoryId}) { id }
+  }`);
+  const after = await readMetrics(gateway);
+  const grown = (loader: string) =>
+    (['sum', 'count'] as const).map(
+      (part) => batchesOf(after, loader, part) - batchesOf(before, loader, part),
+    );
+  expect(grown('pet')).toEqual([3, 1]);
+  expect(grown('category')).toEqual([2, 1]);
+  expect(grown('petsByCategory.counts')).toEqual([1, 1]);
+  expect(grown('order')).toEqual([0, 0]);
 });
 
-describe('the metric for errors', () => {
-  const ERRORS = 'request_errors_total';
+const ERRORS = 'request_errors_total';
 
-  it('has the labels `route` and `code`, and counts each code once per request, even if it is in the data of a GraphQL response', async () => {
-    const twice = `a: cancelOrder(id: "7") { ... on Error { code } }
-      b: cancelOrder(id: "8") { ... on Error { code } }`;
-    await ask(`mutation { ${twice} }`, {});
-    await ask('{ pet(id: "x") { id } }', {});
-    await ask('{ nothing }', {});
-    await gateway.rest('/pets/none');
-    await gateway.rest('/nowhere');
-    const times = {
-      '/graphql ORDER_NOT_FOUND': 1,
-      '/graphql INVALID_ID': 1,
-      '/graphql GRAPHQL_VALIDATION_FAILED': 1,
-      '/pets/{petId} INVALID_ID': 1,
-      // The codes of server errors start at zero, so that the first error increases them.
-      '/pets/{petId} INTERNAL_SERVER_ERROR': 0,
-      '/pets/{petId} OUTCOME_UNKNOWN': 0,
-      '/pets/{petId} SERVICE_UNAVAILABLE': 0,
-      'other NOT_FOUND': 1,
-    };
-    await expectValues(expect.objectContaining(times), ERRORS, 'route', 'code');
-  });
+it('the metric for errors has the labels `route` and `code`, and counts each code once per request, even if it is in the data of a GraphQL response', async () => {
+  const twice = `a: cancelOrder(id: "7") { ... on Error { code } }
+    b: cancelOrder(id: "8") { ... on Error { code } }`;
+  await ask(`mutation { ${twice} }`, {});
+  await ask('{ pet(id: "x") { id } }', {});
+  await ask('{ nothing }', {});
+  await gateway.rest('/pets/none');
+  await gateway.rest('/nowhere');
+  const times = {
+    '/graphql ORDER_NOT_FOUND': 1,
+    '/graphql INVALID_ID': 1,
+    '/graphql GRAPHQL_VALIDATION_FAILED': 1,
+    '/pets/{petId} INVALID_ID': 1,
+    // The codes of server errors start at zero, so that the first error increases them.
+    '/pets/{petId} INTERNAL_SERVER_ERROR': 0,
+    '/pets/{petId} OUTCOME_UNKNOWN': 0,
+    '/pets/{petId} SERVICE_UNAVAILABLE': 0,
+    'other NOT_FOUND': 1,
+  };
+  await expectValues(expect.objectContaining(times), ERRORS, 'route', 'code');
 });
 
 describe('the metrics of GraphQL operations', () => {
@@ -414,8 +410,7 @@ describe('the metrics of a gateway', () => {
 
   it('count the active requests, and the requests whose clients disconnected', async () => {
     await expectValues({ '': 1 }, 'http_active_requests');
-    const { port } = new URL(gateway.url);
-    const socket = connect(Number(port), '127.0.0.1');
+    const socket = connectTo(gateway);
     socket.write(
       'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n' +
         'Content-Length: 99\r\nExpect: 100-continue\r\n\r\n',

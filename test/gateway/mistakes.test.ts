@@ -3,13 +3,13 @@ import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { readConfig } from '../../src/gateway/config/config.ts';
-import { StoreBuilder } from '../../src/gateway/index.ts';
 import { checkDatabase } from '../../src/gateway/schema/check-database.ts';
 import { createLog } from '../../src/gateway/telemetry/log.ts';
 import { copyBookshop, type Edit, importBookshop, openPgliteOf } from '../support/bookshop.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { openEvents } from '../support/live.ts';
 import { letASecondPass } from '../support/logged.ts';
+import { builderOf } from '../support/models.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
 
 // In each edit, this text of the bookshop gets more fields in front of it.
@@ -319,11 +319,7 @@ describe('a resolver', () => {
 });
 
 it('only the resolvers of mutations have the caller, by their types', () => {
-  const { builder } = new StoreBuilder<{ PrismaTypes: object }>({
-    datamodel: { datamodel: { models: {} } },
-    tables: {},
-    scopes: ['any'],
-  });
+  const { builder } = builderOf({});
   const description = 'Whether the caller is known.';
   const define = (): void => {
     builder.queryField('isKnown', (t) =>

@@ -1,22 +1,16 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 
-import {
-  StoreBuilder,
-  createRepository,
-  createTables,
-  errorOf,
-  filterBy,
-} from '../../src/gateway/index.ts';
+import { createRepository, createTables, errorOf, filterBy } from '../../src/gateway/index.ts';
 import type { Filters } from '../../src/gateway/list/filter.ts';
 import type { Field } from '../../src/gateway/model/stored-table.ts';
 import { petStore } from '../../src/store/index.ts';
+import { makeFolder } from '../support/folders.ts';
 import { startGateway } from '../support/gateway.ts';
-import { modelOf } from '../support/models.ts';
+import { builderOf, modelOf } from '../support/models.ts';
 
 const Thing = modelOf('Thing', 'things', [
   { name: 'word', type: 'String', isNullable: true },
@@ -47,11 +41,7 @@ interface Parts {
 /** Creates a store with one type; some of its parts may be wrong. */
 function createStore(parts: Parts) {
   const { model = Thing, errors = [ThingBroken], filters } = parts;
-  const store = new StoreBuilder<{ PrismaTypes: object }>({
-    datamodel: { datamodel: { models: {} } },
-    tables: { Thing: model },
-    scopes: ['any'],
-  });
+  const store = builderOf({ Thing: model });
   const enums = { Size: { type: 'thing_size', values: ['small', 'large'] } };
   const table = createTables<{ Thing: { Shape: { id: bigint } } }>(
     { Thing: model },
@@ -169,8 +159,7 @@ it('an error that a mutation does not list is logged, and names the mutation', a
 
 /** Returns what `prisma generate` prints for these models, and the tables that it writes. */
 function generate(models: string): { stderr: string; tables: string } {
-  const folder = mkdtempSync(join(tmpdir(), 'model-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = makeFolder();
   const schema = join(folder, 'schema.prisma');
   writeFileSync(
     schema,

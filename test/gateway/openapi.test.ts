@@ -48,11 +48,12 @@ describe('the OpenAPI document', () => {
 const closedDocument = (read: string): OpenApi =>
   openApiOf(readConfig({ ...AUTH_BY_SECRET, AUTH_READ: read }));
 
-describe('the OpenAPI document of a gateway with AUTH=jwt', () => {
-  it.each([
-    ['scope', [{ bearer: [] }], ['401', '403']],
-    ['open', [{}, { bearer: [] }], ['401']],
-  ])('declares whether a token is required: AUTH_READ=%s', async (read, security, statuses) => {
+it.each([
+  ['scope', [{ bearer: [] }], ['401', '403']],
+  ['open', [{}, { bearer: [] }], ['401']],
+])(
+  'the OpenAPI document of a gateway with AUTH=jwt declares whether a token is required: AUTH_READ=%s',
+  async (read, security, statuses) => {
     const document = closedDocument(read);
     expect(document.components['securitySchemes']).toMatchObject({
       bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
@@ -68,15 +69,16 @@ describe('the OpenAPI document of a gateway with AUTH=jwt', () => {
         expect(get?.responses[status]).toHaveProperty(['headers', 'WWW-Authenticate']);
       }
     }
-  });
-});
+  },
+);
 
-describe('the Redocly linter', () => {
-  it.each([
-    ['a gateway', openApiOf(readConfig({}))],
-    ['a gateway with AUTH=jwt', closedDocument('scope')],
-    ['a gateway with AUTH=jwt and AUTH_READ=open', closedDocument('open')],
-  ])('reports no error in the OpenAPI document of %s', async (_whose, document) => {
+it.each([
+  ['a gateway', openApiOf(readConfig({}))],
+  ['a gateway with AUTH=jwt', closedDocument('scope')],
+  ['a gateway with AUTH=jwt and AUTH_READ=open', closedDocument('open')],
+])(
+  'the Redocly linter reports no error in the OpenAPI document of %s',
+  async (_whose, document) => {
     expect(await lintOpenApi(JSON.stringify(document))).toEqual([]);
-  });
-});
+  },
+);

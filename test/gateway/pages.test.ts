@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { connect } from 'node:net';
 
 import Fastify from 'fastify';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
 import { printSchema } from '../../src/gateway/schema/print.ts';
@@ -16,16 +15,13 @@ import { petStore } from '../../src/store/index.ts';
 import { listOrders } from '../../src/store/order/rest.ts';
 import { getPet } from '../../src/store/pet/rest.ts';
 import { BROWSER, resolveFrom } from '../support/browsing.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { connectTo } from '../support/callers.ts';
+import { gateway, useGateway } from '../support/gateway.ts';
 import { requestRaw } from '../support/raw.ts';
 import { AUTH_BY_SECRET } from '../support/tokens.ts';
 
-let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await startGateway();
-  await fillSample(gateway.db, petStore);
-});
-afterAll(() => gateway.close());
+useGateway();
+beforeAll(() => fillSample(gateway.db, petStore));
 
 const GUIDE = [
   'api',
@@ -91,50 +87,46 @@ describe.each([...PAGES, '/openapi.json'])('%s and all assets that it loads', (p
   });
 });
 
-describe('a path that ends with a slash', () => {
-  it.each([
-    ['/guide/api/', '/guide/api'],
-    ['/graphql/?query={a}', '/graphql?query={a}'],
-  ])('redirects browsers, because references on the page are relative: %s', async (path, to) => {
+it.each([
+  ['/guide/api/', '/guide/api'],
+  ['/graphql/?query={a}', '/graphql?query={a}'],
+])(
+  'a path that ends with a slash redirects browsers, because references on the page are relative: %s',
+  async (path, to) => {
     const { status, headers } = await requestRaw(gateway, 'GET', path, BROWSER);
     expect(status).toBe(308);
     expect(decodeURI(resolveFrom(path, headers.get('location') ?? ''))).toBe(to);
-  });
+  },
+);
+
+it.each(['/a', '/a/b/c/'])('the page for an unknown path has no broken links: %s', async (path) => {
+  const html = (await requestRaw(gateway, 'GET', path, BROWSER)).body;
+  const urls = urlsIn(html, path).filter((url) => url !== '#main');
+  expect(urls).toContain('/assets/page.css');
+  expect(html).toContain('Go to the start page');
+  for (const url of urls) expect([url, (await read(url)).status]).toEqual([url, 200]);
 });
 
-describe('the page for an unknown path', () => {
-  it.each(['/a', '/a/b/c/'])('has no broken links: %s', async (path) => {
-    const html = (await requestRaw(gateway, 'GET', path, BROWSER)).body;
-    const urls = urlsIn(html, path).filter((url) => url !== '#main');
-    expect(urls).toContain('/assets/page.css');
-    expect(html).toContain('Go to the start page');
-    for (const url of urls) expect([url, (await read(url)).status]).toEqual([url, 200]);
+it('an asset that is built on first request is built a second time only if the first attempt failed', async () => {
+  let made = 0;
+  const serve = serveAsset(async () => {
+    made += 1;
+    if (made === 1) throw new Error('EMFILE');
+    return { type: 'text/plain', content: 'whole' };
   });
-});
-
-describe('an asset that is built on first request', () => {
-  it('is built a second time only if the first attempt failed', async () => {
-    let made = 0;
-    const serve = serveAsset(async () => {
-      made += 1;
-      if (made === 1) throw new Error('EMFILE');
-      return { type: 'text/plain', content: 'whole' };
-    });
-    const app = Fastify().get('/', serve);
-    expect((await app.inject('/')).statusCode).toBe(500);
-    expect(await app.inject('/')).toMatchObject({ statusCode: 200, body: 'whole' });
-    await app.inject('/');
-    expect(made).toBe(2);
-  });
+  const app = Fastify().get('/', serve);
+  expect((await app.inject('/')).statusCode).toBe(500);
+  expect(await app.inject('/')).toMatchObject({ statusCode: 200, body: 'whole' });
+  await app.inject('/');
+  expect(made).toBe(2);
 });
 
 it('a large file uses less than 250 MB of memory while a hundred slow clients load it', async () => {
   const path = '/assets/graphiql/graphiql.js';
   await (await gateway.rest(path)).arrayBuffer();
   const before = process.memoryUsage.rss();
-  const { port } = new URL(gateway.url);
   const readers = Array.from({ length: 100 }, () => {
-    const socket = connect(Number(port), '127.0.0.1').pause();
+    const socket = connectTo(gateway).pause();
     socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
     return socket;
   });

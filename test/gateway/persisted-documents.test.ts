@@ -139,52 +139,48 @@ describe.each(FORMS)('a document id sent as %s', (_form, toParameters) => {
   });
 });
 
-describe('a document id', () => {
-  it.each([5, [hashOf(TYPE)], null, ''])(
-    'is ignored if it is empty or not a string: %j',
-    async (id) => {
-      for (const parameters of [{ documentId: id }, withHash(id), { doc_id: id }, { id }]) {
-        for (const gateway of [any, known, automatic]) {
-          expect(await resultOf(await post(gateway, parameters))).toMatchObject(BAD_REQUEST);
-          const beside = { ...parameters, query: TYPE };
-          expect(await resultOf(await post(gateway, beside))).toEqual(TYPED);
-        }
-        expect(await resultOf(await post(trusted, parameters))).toMatchObject(REQUIRED);
+it.each([5, [hashOf(TYPE)], null, ''])(
+  'a document id is ignored if it is empty or not a string: %j',
+  async (id) => {
+    for (const parameters of [{ documentId: id }, withHash(id), { doc_id: id }, { id }]) {
+      for (const gateway of [any, known, automatic]) {
+        expect(await resultOf(await post(gateway, parameters))).toMatchObject(BAD_REQUEST);
+        const beside = { ...parameters, query: TYPE };
+        expect(await resultOf(await post(gateway, beside))).toEqual(TYPED);
       }
-    },
-  );
-});
+      expect(await resultOf(await post(trusted, parameters))).toMatchObject(REQUIRED);
+    }
+  },
+);
 
-describe('a query', () => {
-  it.each<[what: string, parameters: Parameters, result: object, ofTrusted: object]>([
-    ['is sent without an id', { query: TYPE }, TYPED, REQUIRED],
-    ['does not parse', { query: '{ no' }, { code: 'GRAPHQL_PARSE_FAILED' }, REQUIRED],
-    ['is missing, and no id is sent either', {}, BAD_REQUEST, REQUIRED],
-    [
-      'is sent with an id that the client chose',
-      { query: BESIDE, id: 'x' },
-      ofTypename('beside'),
-      NOT_FOUND,
-    ],
-    [
-      'is sent with the hash of another query',
-      { query: BESIDE, ...withHash(hashOf(unknown)) },
-      BAD_REQUEST,
-      NOT_FOUND,
-    ],
-    [
-      'is sent with the id of another query',
-      { query: BESIDE, documentId: `sha256:${hashOf(unknown)}` },
-      BAD_REQUEST,
-      NOT_FOUND,
-    ],
-  ])(
-    'is executed or rejected as each value of DOCUMENTS requires if it %s',
-    async (_what, sent, result, ofTrusted) => {
-      await expectResults(sent, result, result, result, ofTrusted);
-    },
-  );
-});
+it.each<[what: string, parameters: Parameters, result: object, ofTrusted: object]>([
+  ['is sent without an id', { query: TYPE }, TYPED, REQUIRED],
+  ['does not parse', { query: '{ no' }, { code: 'GRAPHQL_PARSE_FAILED' }, REQUIRED],
+  ['is missing, and no id is sent either', {}, BAD_REQUEST, REQUIRED],
+  [
+    'is sent with an id that the client chose',
+    { query: BESIDE, id: 'x' },
+    ofTypename('beside'),
+    NOT_FOUND,
+  ],
+  [
+    'is sent with the hash of another query',
+    { query: BESIDE, ...withHash(hashOf(unknown)) },
+    BAD_REQUEST,
+    NOT_FOUND,
+  ],
+  [
+    'is sent with the id of another query',
+    { query: BESIDE, documentId: `sha256:${hashOf(unknown)}` },
+    BAD_REQUEST,
+    NOT_FOUND,
+  ],
+])(
+  'a query is executed or rejected as each value of DOCUMENTS requires if it %s',
+  async (_what, sent, result, ofTrusted) => {
+    await expectResults(sent, result, result, result, ofTrusted);
+  },
+);
 
 describe('a document in the manifest', () => {
   it('accepts variables, however often it is executed', async () => {

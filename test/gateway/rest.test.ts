@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { BROWSER, resolveFrom } from '../support/browsing.ts';
-import { gateway, openThatOf, startGateway, useGateway } from '../support/gateway.ts';
+import { gateway, startOther, useGateway } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 import { requestRaw, sendRaw } from '../support/raw.ts';
 import { expectError } from '../support/rest.ts';
@@ -66,7 +66,7 @@ describe('a deprecated REST route', () => {
 
   it('returns 410 for any id if its sunset date has passed and SUNSET=enforce', async () => {
     const environment = { SUNSET: 'enforce', SUNSET_DATE: PAST };
-    const own = await startGateway(environment, openThatOf(gateway));
+    const own = await startOther(environment);
     for (const id of [await makePet(own), '999999', 'abc']) {
       const response = await requestRaw(own, 'GET', `/pets/${id}`);
       expectError(response, 410, 'GONE');
@@ -85,24 +85,22 @@ describe('a deprecated REST route', () => {
       { SUNSET: 'enforce', SUNSET_DATE: '2999-01-01' },
     ],
   ])('still works if %s', async (_when, environment) => {
-    const own = await startGateway(environment, openThatOf(gateway));
+    const own = await startOther(environment);
     expect((await own.rest(`/pets/${await makePet(own)}`)).status).toBe(200);
     await own.close();
   });
 });
 
-describe('a HEAD request', () => {
-  it.each(['/pets/1', '/store/orders?limit=2', '/health', '/nothing'])(
-    'for %s returns the headers of a GET, and no body',
-    async (path) => {
-      const get = await requestRaw(gateway, 'GET', path);
-      const head = await requestRaw(gateway, 'HEAD', path);
-      expect(head.status).toBe(get.status);
-      expect(head.body).toBe('');
-      expect(withoutOwn(head.headers)).toEqual(withoutOwn(get.headers));
-    },
-  );
-});
+it.each(['/pets/1', '/store/orders?limit=2', '/health', '/nothing'])(
+  'a HEAD request for %s returns the headers of a GET, and no body',
+  async (path) => {
+    const get = await requestRaw(gateway, 'GET', path);
+    const head = await requestRaw(gateway, 'HEAD', path);
+    expect(head.status).toBe(get.status);
+    expect(head.body).toBe('');
+    expect(withoutOwn(head.headers)).toEqual(withoutOwn(get.headers));
+  },
+);
 
 it.each(['/pets', '/PETS/1', '//store/orders', '/assets/../package.json', '/__proto__'])(
   'a request to the unknown path %s returns NOT_FOUND',

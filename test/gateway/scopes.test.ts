@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { petStore } from '../../src/store/index.ts';
 import { BROWSER } from '../support/browsing.ts';
@@ -8,8 +8,9 @@ import { argumentsFor, CRUD, CUSTOM } from '../support/crud.ts';
 import {
   type Gateway,
   type GraphqlResponse,
-  openThatOf,
-  startGateway,
+  gateway as open,
+  useGateway,
+  useOther,
 } from '../support/gateway.ts';
 import { makeOrder, makePet, stockOf } from '../support/make.ts';
 import { post as postTo, TIMES_UNTIL_COMPILED } from '../support/post.ts';
@@ -17,23 +18,16 @@ import { AUTH_BY_SECRET, bearing, mint, withScopes } from '../support/tokens.ts'
 
 const { schema } = petStore;
 
-/** AUTH=none: every caller has every scope. */
-let open: Gateway;
+// AUTH=none: every caller has every scope.
+useGateway();
 /** AUTH=jwt: callers need a token with scopes. */
-let gateway: Gateway;
+const gateway = useOther(AUTH_BY_SECRET);
 /** AUTH=jwt with AUTH_READ=open: reading needs no token. */
-let readable: Gateway;
+const readable = useOther({ ...AUTH_BY_SECRET, AUTH_READ: 'open' });
 let petId: string;
 beforeAll(async () => {
-  open = await startGateway();
-  const that = openThatOf(open);
-  gateway = await startGateway(AUTH_BY_SECRET, that);
-  readable = await startGateway({ ...AUTH_BY_SECRET, AUTH_READ: 'open' }, that);
   petId = await makePet(open, { name: 'Luna', stock: 50 });
   await makeOrder(open, petId);
-});
-afterAll(async () => {
-  for (const each of [readable, gateway, open]) await each.close();
 });
 
 type Headers = Record<string, string>;
@@ -273,16 +267,14 @@ async function make(to: Gateway, sub: string | undefined, name: string) {
   return (await post(to, query, headers)).data.createCategory;
 }
 
-describe('an idempotency key', () => {
-  it('belongs to its caller, so other callers can use the same key', async () => {
-    const ofAnn = await make(gateway, 'ann', 'A');
-    const ofBob = await make(gateway, 'bob', 'BB');
-    const ofNobody = await make(open, undefined, 'CCC');
-    for (const made of [ofAnn, ofBob, ofNobody]) expect(made).toEqual({ id: expect.any(String) });
-    expect(new Set([ofAnn.id, ofBob.id, ofNobody.id]).size).toBe(3);
-    expect(await make(gateway, 'ann', 'A')).toEqual(ofAnn);
-    expect(await make(gateway, 'bob', 'BB')).toEqual(ofBob);
-    expect(await make(open, undefined, 'CCC')).toEqual(ofNobody);
-    expect(await make(gateway, 'ann', 'BB')).toEqual({ code: 'IDEMPOTENCY_CONFLICT' });
-  });
+it('an idempotency key belongs to its caller, so other callers can use the same key', async () => {
+  const ofAnn = await make(gateway, 'ann', 'A');
+  const ofBob = await make(gateway, 'bob', 'BB');
+  const ofNobody = await make(open, undefined, 'CCC');
+  for (const made of [ofAnn, ofBob, ofNobody]) expect(made).toEqual({ id: expect.any(String) });
+  expect(new Set([ofAnn.id, ofBob.id, ofNobody.id]).size).toBe(3);
+  expect(await make(gateway, 'ann', 'A')).toEqual(ofAnn);
+  expect(await make(gateway, 'bob', 'BB')).toEqual(ofBob);
+  expect(await make(open, undefined, 'CCC')).toEqual(ofNobody);
+  expect(await make(gateway, 'ann', 'BB')).toEqual({ code: 'IDEMPOTENCY_CONFLICT' });
 });

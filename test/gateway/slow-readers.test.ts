@@ -1,11 +1,12 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
 
-import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { connectTo } from '../support/callers.ts';
+import { type Gateway, gateway, startOther, useGateway } from '../support/gateway.ts';
 import { socketUrl } from '../support/live.ts';
 import { insertRows } from '../support/make.ts';
 import { parseMetrics, sumOf } from '../support/metrics.ts';
@@ -15,12 +16,11 @@ import { repeat } from '../support/repeat.ts';
 const RESPONSE_BYTES = 9_000_000;
 const FLOOD = 60_000;
 
-let gateway: Gateway;
+useGateway({
+  MAX_RESPONSE_BYTES: '10000000',
+  MAX_UNSENT_BYTES: String(2.2 * RESPONSE_BYTES),
+});
 beforeAll(async () => {
-  gateway = await startGateway({
-    MAX_RESPONSE_BYTES: '10000000',
-    MAX_UNSENT_BYTES: String(2.2 * RESPONSE_BYTES),
-  });
   const rows = Array.from({ length: 100 }, (_, index) => ({
     name: `Category ${index}`,
     description: '\u0001'.repeat(2000),
@@ -30,7 +30,6 @@ beforeAll(async () => {
   const orders = Array.from({ length: 500 }, () => ({ pet_id: 1, quantity: 1 }));
   await insertRows(gateway.db, 'orders', orders);
 });
-afterAll(() => gateway.close());
 
 const asking: Socket[] = [];
 afterEach(async () => {
@@ -43,7 +42,7 @@ const ofTexts = (index: number): string =>
 
 /** Posts a query on a new connection; resolves when the response starts or the connection closes. */
 async function ask(query: string): Promise<Socket> {
-  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+  const socket = connectTo(gateway);
   socket.on('error', () => {});
   asking.push(socket);
   const body = JSON.stringify({ query });
@@ -67,7 +66,7 @@ async function readAll(socket: Socket): Promise<number> {
 
 /** Opens a WebSocket on a connection that has already carried an HTTP response; reads only the first message. */
 async function openUnread(): Promise<{ webSocket: WebSocket; socket: Socket }> {
-  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+  const socket = connectTo(gateway);
   socket.write('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n');
   await once(socket, 'data');
   const createConnection = (): Socket => socket;
@@ -143,8 +142,8 @@ async function countCompleted(): Promise<number> {
 const FILE = 'GET /assets/graphiql/graphiql.js HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
 /** Opens a connection that reads nothing, and on which a file larger than what the kernel buffers is requested. */
-function askUnread({ url }: Gateway): Socket {
-  const socket = connect(Number(new URL(url).port), '127.0.0.1').pause();
+function askUnread(from: Gateway): Socket {
+  const socket = connectTo(from).pause();
   socket.write(FILE);
   return socket;
 }
@@ -193,15 +192,9 @@ describe('responses to slow clients', () => {
   });
 
   it('are aborted if the client reads nothing for longer than the longest timeout', async () => {
-    const hasty = await startGateway(
-      {
-        REQUEST_TIMEOUT_MS: '100',
-        RESPONSE_TIMEOUT_MS: '100',
-        CONNECT_TIMEOUT_MS: '100',
-        STATEMENT_TIMEOUT_MS: '100',
-      },
-      openThatOf(gateway),
-    );
+    const names = ['REQUEST', 'RESPONSE', 'CONNECT', 'STATEMENT'];
+    const timeouts = names.map((name) => [`${name}_TIMEOUT_MS`, '100'] as const);
+    const hasty = await startOther(Object.fromEntries(timeouts));
     const socket = askUnread(hasty);
     await vi.waitFor(
       async () => expect(await (await hasty.rest('/metrics')).text()).toContain('"aborted"'),
@@ -224,7 +217,7 @@ describe('a client that never reads the responses to its 60,000 pipelined reques
     ['an unknown path', '*/*', '/nothing'],
   ])('loses its connection before the second one: %s', async (_what, accept, path) => {
     const before = await countCompleted();
-    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1').pause();
+    const socket = connectTo(gateway).pause();
     const closed = new Promise((resolve) => socket.on('error', () => {}).once('close', resolve));
     const head = `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAccept: ${accept}\r\n\r\n`;
     const requests = Buffer.from(head.repeat(AT_ONCE));

@@ -1,31 +1,23 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
-import { countStreams, openEvents, untilNoStreams } from '../support/live.ts';
+import { gateway, startOther, useGateway, useOther } from '../support/gateway.ts';
+import { countStreams, openUntilEnd as open, untilNoStreams } from '../support/live.ts';
 import { makeOrder, makePet } from '../support/make.ts';
 import { lastCursor } from '../support/settled.ts';
 import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
 
-let gateway: Gateway;
+useGateway();
 /** Gateways that limit streams to a cost of 10,000: per caller, and per process. */
-let byCaller: Gateway;
-let byProcess: Gateway;
+const byCaller = useOther({ ...AUTH_BY_SECRET, MAX_STREAMS_PER_CALLER: '20' });
+const byProcess = useOther({ ...AUTH_BY_SECRET, AUTH_READ: 'open', MAX_STREAMS: '20' });
 /** A gateway that allows four streams. */
-let tiny: Gateway;
+const tiny = useOther({ ...AUTH_BY_SECRET, MAX_STREAMS: '4' });
 let petId: string;
 beforeAll(async () => {
-  gateway = await startGateway();
-  const that = openThatOf(gateway);
-  byCaller = await startGateway({ ...AUTH_BY_SECRET, MAX_STREAMS_PER_CALLER: '20' }, that);
-  byProcess = await startGateway({ ...AUTH_BY_SECRET, AUTH_READ: 'open', MAX_STREAMS: '20' }, that);
-  tiny = await startGateway({ ...AUTH_BY_SECRET, MAX_STREAMS: '4' }, that);
   petId = await makePet(gateway, { stock: 1000 });
-});
-afterAll(async () => {
-  for (const each of [tiny, byProcess, byCaller, gateway]) await each.close();
 });
 
 const WAIT = { timeout: 10_000, interval: 10 };
@@ -37,11 +29,6 @@ const costly = (name: string, after?: string): string =>
   `subscription { orderChanged${after ? `(after: "${after}")` : ''} { orderId cursor ${name}: kind
     order { pet { orders(first: 100) { nodes { ${COSTLY_FIELDS} } } } } } }`;
 
-const open: typeof openEvents = async (...args) => {
-  const stream = await openEvents(...args);
-  onTestFinished(() => stream.disconnect());
-  return stream;
-};
 beforeEach(() => untilNoStreams(gateway, byCaller, byProcess, tiny));
 
 /** The headers of a caller with the scope `read`. */
@@ -155,7 +142,7 @@ describe('the budget for subscriptions', () => {
 describe('the results of a caller with many costly subscriptions', () => {
   it('take turns with the results of another caller, cheap or costly', async () => {
     const COUNT = 8;
-    const guarded = await startGateway(AUTH_BY_SECRET, openThatOf(gateway));
+    const guarded = await startOther(AUTH_BY_SECRET);
     const [ann, bob] = [await caller('ann'), await caller('bob')];
     const order: string[] = [];
     const results: Promise<unknown>[] = [];

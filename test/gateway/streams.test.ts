@@ -1,16 +1,23 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { raw } from 'sql-template-tag';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { type ClientError, type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { connectTo } from '../support/callers.ts';
+import {
+  type ClientError,
+  type Gateway,
+  gateway,
+  startOther,
+  useGateway,
+  useOther,
+} from '../support/gateway.ts';
 import {
   countStreams,
   createSocketClient,
   type LiveResult,
-  openEvents,
+  openUntilEnd as open,
   untilNoStreams,
 } from '../support/live.ts';
 import { makeCategory } from '../support/make.ts';
@@ -20,32 +27,20 @@ import { requestRaw } from '../support/raw.ts';
 import { lastCursor } from '../support/settled.ts';
 import { AUTH_BY_SECRET, bearing, mint, withScopes } from '../support/tokens.ts';
 
-let gateway: Gateway;
-/** Gateways with other settings on the same database. */
-let guarded: Gateway;
-let small: Gateway;
-beforeAll(async () => {
-  gateway = await startGateway();
-  const that = openThatOf(gateway);
-  guarded = await startGateway({ ...AUTH_BY_SECRET, MAX_STREAMS_PER_CALLER: '1' }, that);
-  small = await startGateway({ MAX_STREAMS: '1', MAX_RESPONSE_BYTES: '10000' }, that);
-});
-afterAll(async () => {
-  for (const each of [small, guarded, gateway]) await each.close();
-});
+useGateway();
+const guarded = useOther({ ...AUTH_BY_SECRET, MAX_STREAMS_PER_CALLER: '1' });
+const small = useOther({ MAX_STREAMS: '1', MAX_RESPONSE_BYTES: '10000' });
 
 const NAMES = 'subscription Names { categoryChanged { after { name } } }';
 const WAIT = { timeout: 10_000, interval: 10 };
 
-const open: typeof openEvents = async (...args) => {
-  const stream = await openEvents(...args);
-  onTestFinished(() => stream.disconnect());
-  return stream;
-};
 beforeEach(() => untilNoStreams(gateway, guarded, small));
 
 const withCode = (code: string): object => ({ errors: [{ extensions: { code } }] });
 const named = (name: string): object => ({ categoryChanged: { after: { name } } });
+
+const countSlow = async () =>
+  sumOf(await readMetrics(gateway), 'streams_total', { code: 'SLOW_SUBSCRIBER' });
 
 describe('Server-Sent Events', () => {
   it.each(['POST', 'GET'] as const)(
@@ -189,7 +184,7 @@ describe.each([
   });
 
   it('a subscription ends with SERVICE_UNAVAILABLE on shutdown', async () => {
-    const stopping = await startGateway({ STOP_DELAY_MS: '0' }, openThatOf(gateway));
+    const stopping = await startOther({ STOP_DELAY_MS: '0' });
     const results = resultsOf(stopping, NAMES);
     await expect.poll(() => countStreams(stopping), WAIT).toBe(1);
     await stopping.stop();
@@ -259,12 +254,12 @@ describe('an open stream', () => {
     const text = Array.from({ length: 10 }, (_, index) => `a${index}: description`).join(' ');
     const query = `subscription { categoryChanged { after { id ${text} } } }`;
     const search = new URLSearchParams({ query });
-    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    const socket = connectTo(gateway);
     const request = `GET /graphql?${search} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nConnection: close\r\n\r\n`;
     socket.write(request);
     socket.pause();
     // This client never reads the error.
-    const gone = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    const gone = connectTo(gateway);
     gone.write(request);
     gone.pause();
     await expect.poll(() => countStreams(gateway), WAIT).toBe(2);
@@ -278,8 +273,6 @@ describe('an open stream', () => {
     for (let number = 1; number <= WRITES; number += 1) {
       expect(await other.data()).toEqual(named(`slow ${number}`));
     }
-    const countSlow = async () =>
-      sumOf(await readMetrics(gateway), 'streams_total', { code: 'SLOW_SUBSCRIBER' });
     // Longer than a client may stop reading (3 seconds) and the poll interval (1 second) together.
     await sleep(4200);
     let received = '';
@@ -298,7 +291,6 @@ describe('an open stream', () => {
   });
 
   it('is closed if its client disconnected right after sending the request', async () => {
-    const { port } = new URL(gateway.url);
     const search = new URLSearchParams({ query: NAMES });
     const lines = 'HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n';
     const get = `GET /graphql?${search} ${lines}\r\n`;
@@ -311,7 +303,7 @@ describe('an open stream', () => {
       [posted, 20],
     ] as const) {
       const sockets = Array.from({ length: 10 }, () => {
-        const socket = connect(Number(port), '127.0.0.1');
+        const socket = connectTo(gateway);
         socket.on('error', () => {}).write(head.repeat(requests), () => socket.resetAndDestroy());
         return once(socket, 'close');
       });

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 
-import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { connectTo } from '../support/callers.ts';
+import { gateway, startOther, useGateway, useOther } from '../support/gateway.ts';
 import {
   countStreams,
   untilNoStreams,
@@ -19,21 +20,11 @@ import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
 
 const SITE = 'https://shop.example';
 
-let gateway: Gateway;
-let guarded: Gateway;
-let small: Gateway;
-let tiny: Gateway;
-beforeAll(async () => {
-  gateway = await startGateway({ CORS_ORIGINS: SITE });
-  const that = openThatOf(gateway);
-  guarded = await startGateway({ ...AUTH_BY_SECRET }, that);
-  const environment = { MAX_STREAMS: '2', MAX_STREAMS_PER_CALLER: '1' };
-  small = await startGateway(environment, that, { maxBodyBytes: 10_000 });
-  tiny = await startGateway({ ...AUTH_BY_SECRET, MAX_STREAMS: '4' }, that);
-});
-afterAll(async () => {
-  for (const each of [tiny, small, guarded, gateway]) await each.close();
-});
+useGateway({ CORS_ORIGINS: SITE });
+const guarded = useOther(AUTH_BY_SECRET);
+const few = { MAX_STREAMS: '2', MAX_STREAMS_PER_CALLER: '1' };
+const small = useOther(few, { maxBodyBytes: 10_000 });
+const tiny = useOther({ ...AUTH_BY_SECRET, MAX_STREAMS: '4' });
 
 const WAIT = { timeout: 10_000, interval: 10 };
 const QUERY = '{ __typename }';
@@ -100,7 +91,7 @@ describe('a graphql-transport-ws client', () => {
   });
 
   it('can open a WebSocket without a token if AUTH_READ=open', async () => {
-    const open = await startGateway({ ...AUTH_BY_SECRET, AUTH_READ: 'open' }, openThatOf(gateway));
+    const open = await startOther({ ...AUTH_BY_SECRET, AUTH_READ: 'open' });
     const opened = await openInitialized(open);
     opened.send({ type: 'subscribe', id: '1', payload: { query: QUERY } });
     expect(await opened.message()).toMatchObject({ type: 'next' });
@@ -108,13 +99,6 @@ describe('a graphql-transport-ws client', () => {
     await open.close();
   });
 });
-
-/** Opens a connection and sends nothing. */
-const connectTo = async ({ url }: Gateway): Promise<Socket> => {
-  const socket = connect(Number(new URL(url).port), '127.0.0.1');
-  await once(socket, 'connect');
-  return socket;
-};
 
 const PROTOCOL = 'graphql-transport-ws';
 const HANDSHAKE = {
@@ -152,7 +136,7 @@ describe('a WebSocket handshake', () => {
       { Origin: 'https://localhost', Host: 'localhost:443' },
     ],
   ])('is accepted %s', async (_what, own, target) => {
-    const socket = await connectTo(gateway);
+    const socket = connectTo(gateway);
     expect(await exchange(socket, handshake(target, own))).toMatch(/^HTTP\/1\.1 101 /);
     socket.destroy();
   });
@@ -195,7 +179,7 @@ describe('a WebSocket handshake', () => {
 });
 
 it('a WebSocket that offers only other protocols is closed with code 4406', async () => {
-  const socket = await connectTo(gateway);
+  const socket = connectTo(gateway);
   socket.write(handshake('/graphql', { 'Sec-WebSocket-Protocol': 'graphql-ws' }));
   const received = Buffer.concat(await socket.toArray()).toString('latin1');
   expect(received).toMatch(/^HTTP\/1\.1 101 .*Subprotocol not acceptable/s);
@@ -348,8 +332,9 @@ describe('an open WebSocket', () => {
   });
 
   it('closes with code 1001 on shutdown, once its subscriptions have completed', async () => {
-    const stopping = await startGateway({ STOP_DELAY_MS: '0' }, openThatOf(gateway));
-    const late = await connectTo(stopping);
+    const stopping = await startOther({ STOP_DELAY_MS: '0' });
+    const late = connectTo(stopping);
+    await once(late, 'connect');
     const [busy, idle, silent] = [
       await openInitialized(stopping),
       await openInitialized(stopping),
@@ -405,7 +390,7 @@ describe('a request to upgrade to another protocol', () => {
 
   // As Java's HTTP client sends its first request.
   it("gets an HTTP/1.1 response, or an error that names the version of Node.js if that can't ignore it", async () => {
-    const socket = await connectTo(gateway);
+    const socket = connectTo(gateway);
     const closed = once(socket, 'close');
     const received = await exchange(
       socket,
@@ -422,7 +407,7 @@ describe('a request to upgrade to another protocol', () => {
   });
 
   it('cannot smuggle a second request in its body, even if the first is rejected before the body arrives', async () => {
-    const socket = await connectTo(gateway);
+    const socket = connectTo(gateway);
     let received = '';
     socket.on('data', (data: Buffer) => {
       received += data.toString();

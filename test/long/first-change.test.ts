@@ -1,26 +1,17 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { createInterface } from 'node:readline';
 
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
+import { useFolder } from '../support/folders.ts';
 import { post } from '../support/post.ts';
-import { V8_FLAGS } from '../support/program.ts';
+import { killPrograms, startProgram } from '../support/program.ts';
 
 // Each block of code, and the last file named before it.
 const BLOCK = /`([\w./-]+\.(?:ts|prisma|sql))`[^`]*```(?:diff|sql|ts)\n([^]*?)^```$/gm;
 const tutorial = readFileSync('docs/first-change.md', 'utf8');
-const folder = mkdtempSync(join(tmpdir(), 'first-change-'));
+const folder = useFolder();
 
 const linesOf = (diff: string, dropped: '+' | '-'): string =>
   diff
@@ -59,7 +50,6 @@ beforeAll(() => {
   for (const file of listed.trim().split('\n')) cpSync(file, join(folder, file));
   symlinkSync(join(process.cwd(), 'node_modules'), join(folder, 'node_modules'), 'junction');
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Adds the entries that the tutorial shows to the changelog. */
 function addEntries(): void {
@@ -102,25 +92,12 @@ describe('the change described in docs/first-change.md', () => {
   });
 
   it('makes the gateway return the responses that the tutorial shows', async () => {
-    const program = spawn(process.execPath, [...V8_FLAGS, join(folder, 'dist/main.js')], {
-      env: {
-        PORT: '0',
-        STOP_DELAY_MS: '0',
-        NODE_ENV: 'production',
-        DATA_DIR: join(folder, '.data'),
-      },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    onTestFinished(() => void program.kill('SIGKILL'));
-    let url = '';
-    for await (const line of createInterface(program.stdout)) {
-      [, url = ''] = /"Listening on (http:\S+)"/.exec(line) ?? [];
-      if (url !== '') break;
-    }
+    onTestFinished(killPrograms);
+    const program = await startProgram({ DATA_DIR: join(folder, '.data') }, 'main', folder);
     const samples = [...tutorial.matchAll(/^```graphql\n([^]*?)^```\n\n```json\n([^]*?)^```$/gm)];
     expect(samples).toHaveLength(2);
     for (const [, query = '', shown = ''] of samples) {
-      const response = await post({ url }, { query });
+      const response = await post(program, { query });
       expect(await response.json()).toEqual(JSON.parse(shown));
     }
   });

@@ -1,26 +1,18 @@
 import { connect, type Socket } from 'node:net';
 
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { useProgramStore } from '../support/databases.ts';
+import { useProgram, useProgramStore } from '../support/databases.ts';
 import { HOSTILE_DOCUMENTS, WORST_DOCUMENTS } from '../support/hostile-documents.ts';
 import { HOSTILE_VARIABLES } from '../support/hostile-variables.ts';
 import { LITTLE_MEMORY, usedMb } from '../support/memory.ts';
 import { post } from '../support/post.ts';
-import { type Program, startProgram } from '../support/program.ts';
 
 const ATTACKERS = 4;
 const HONEST = '{ pet(id: "1") { name category { name } } }';
 
 const store = useProgramStore('PGlite');
-let program: Program;
-beforeAll(async () => {
-  program = await startProgram({
-    SAMPLE_STORE: 'true',
-    ...LITTLE_MEMORY,
-    ...store.environment,
-  });
-});
+const program = useProgram(store, { SAMPLE_STORE: 'true', ...LITTLE_MEMORY });
 
 const EXPECTED = [200, 400, 413];
 

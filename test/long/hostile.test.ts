@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net';
 
 import { assert, asyncProperty } from 'fast-check';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { withGatewayErrors } from '../../src/gateway/contract/error-codes.ts';
 import { petStore } from '../../src/store/index.ts';
 import { arbitraryDocuments, arbitraryRequests, arbitraryVariables } from '../support/arbitrary.ts';
 import { connectTo } from '../support/callers.ts';
 import { openCopyOnPglite } from '../support/databases.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { gateway, useGateway } from '../support/gateway.ts';
 import { HOSTILE_DOCUMENTS } from '../support/hostile-documents.ts';
 import { HOSTILE_BYTES } from '../support/hostile-http.ts';
 import { HOSTILE_BODIES, HOSTILE_VARIABLES } from '../support/hostile-variables.ts';
@@ -72,7 +72,6 @@ function expectHarmless(response: RawResponse, sent: string): void {
   expect(body).toEqual({ code, message, status });
 }
 
-let gateway: Gateway;
 let petId: string;
 
 async function send(body: string): Promise<RawResponse> {
@@ -107,12 +106,11 @@ async function expectServed(): Promise<void> {
   expect(pet).toEqual({ name: 'Luna' });
 }
 
+// Without AUTH_NONE_ANYWHERE, the gateway rejects most Host headers before it reads the rest of the request.
+useGateway({ AUTH_NONE_ANYWHERE: 'true' }, openCopyOnPglite);
 beforeAll(async () => {
-  // Without AUTH_NONE_ANYWHERE, the gateway rejects most Host headers before it reads the rest of the request.
-  gateway = await startGateway({ AUTH_NONE_ANYWHERE: 'true' }, openCopyOnPglite);
   petId = await makePet(gateway, { name: 'Luna' });
 });
-afterAll(() => gateway.close());
 afterEach(async () => {
   expectUnharmed();
   // A server that closed the connection without a response may have stopped listening.

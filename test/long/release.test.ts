@@ -1,16 +1,17 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import { useFolder } from '../support/folders.ts';
 
 // The files that `npm ci` creates.
 const GENERATED = ['src/store/generated', 'dist/guide.json'];
 const ROOT_MODULES = join(process.cwd(), 'node_modules');
 
 describe('npm run release', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'release-'));
+  const folder = useFolder();
   const read = (file: string): string => readFileSync(join(folder, file), 'utf8');
   const readJson = (file: string): unknown => JSON.parse(read(file));
   const git = (...args: string[]): string =>
@@ -44,7 +45,6 @@ describe('npm run release', () => {
     commitChangelog('### Removed\n\n- **Breaking** `Pet.x`: why.');
     release();
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   it('commits and tags the new version, and leaves no uncommitted changes', () => {
     expect(git('describe', '--exact-match')).toBe(`v${version}`);

@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { AbandonedStatements } from '../../src/gateway/database/abandoned-statements.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
@@ -32,20 +32,4 @@ it('an abandoned statement that ends soon frees its place soon, and is not logge
   expect(warnings).toEqual([expect.stringMatching(/keep 1 connections .* wait for SyncRep /)]);
   running.clear();
   await expect.poll(() => warnings).toHaveLength(2);
-});
-
-it('a server is asked at most once a second, in the long run, about a statement that does not end', async () => {
-  vi.useFakeTimers();
-  let asked = 0;
-  const run = async <Row>() => {
-    asked += 1;
-    return [{ pid: 1, wait: 'SyncRep' }] as Row[];
-  };
-  const log = { warn: () => {} } as unknown as Log;
-  const abandoned = new AbandonedStatements({ name: 'db', run }, log);
-  abandoned.add({ pid: 1, writes: true, free: () => {} });
-  await vi.advanceTimersByTimeAsync(100_000);
-  expect(asked).toBeGreaterThan(95);
-  expect(asked).toBeLessThan(110);
-  vi.useRealTimers();
 });

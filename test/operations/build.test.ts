@@ -1,23 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import {
-  cp,
-  mkdtemp,
-  readdir,
-  readFile,
-  rm,
-  stat,
-  symlink,
-  utimes,
-  writeFile,
-} from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
-let folder: string;
+import { useFolder } from '../support/folders.ts';
+
+const folder = useFolder();
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'build-'));
   for (const name of [
     'build.js',
     'CHANGELOG.md',
@@ -34,7 +24,6 @@ beforeAll(async () => {
   }
   await symlink(join(process.cwd(), 'node_modules'), join(folder, 'node_modules'), 'junction');
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Builds as `npm start` does; returns the time at which the program was written. */
 async function build(): Promise<number> {

@@ -2,11 +2,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { useProgramStore } from '../support/databases.ts';
+import { useProgram, useProgramStore } from '../support/databases.ts';
 import type { GraphqlResponse } from '../support/gateway.ts';
 import { post } from '../support/post.ts';
 import { runSql } from '../support/postgres.ts';
-import { type Program, startProgram } from '../support/program.ts';
+import { type Program } from '../support/program.ts';
 import { repeat } from '../support/repeat.ts';
 import { rounds } from '../support/rounds.ts';
 
@@ -107,14 +107,13 @@ describe.skipIf(process.platform !== 'linux').each([
   ['PostgreSQL', 'the server process of a connection', 64],
 ] as const)('on %s, %s', (database, _process, maxMb) => {
   const store = useProgramStore(database);
-  let program: Program;
+  const program = useProgram(store, { POOL_SIZE: '1' });
   let categories: string[];
 
   const findPid = async (): Promise<number> =>
     database === 'PGlite' ? (program.process.pid ?? 0) : pidOfBackend(store.url);
 
   beforeAll(async () => {
-    program = await startProgram({ ...store.environment, POOL_SIZE: '1' });
     for (let time = 1; time <= 5; time += 1)
       await ask(program, '{ pets(first: 100) { nodes { name } } }');
     categories = [await fill(program, 'x'), await fill(program, '\u0001')];

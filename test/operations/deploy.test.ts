@@ -1,6 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { IDeployment } from 'kubernetes-models/apps/v1';
@@ -12,6 +11,7 @@ import { parse, parseAllDocuments } from 'yaml';
 
 import { readConfig } from '../../src/gateway/config/config.ts';
 import { Variables } from '../../src/gateway/config/variables.ts';
+import { makeFolder } from '../support/folders.ts';
 
 const DATABASE_URL = 'postgresql://store@db/store';
 // How long closing the database may take, after the time for requests.
@@ -184,15 +184,13 @@ describe('the systemd unit', () => {
     "passes systemd's verification, with an exposure level of at most 1.5",
     () => {
       const unit = unitText.replace('/usr/bin/node', process.execPath);
-      const folder = mkdtempSync(join(tmpdir(), 'systemd-'));
-      const file = join(folder, 'pet-store-gateway.service');
+      const file = join(makeFolder(), 'pet-store-gateway.service');
       writeFileSync(file, unit);
       const { stdout, stderr, status } = spawnSync('systemd-analyze', ['verify', file], {
         encoding: 'utf8',
       });
       expect({ stdout, stderr, status }).toEqual({ stdout: '', stderr: '', status: 0 });
       execFileSync('systemd-analyze', ['security', '--offline=true', '--threshold=15', file]);
-      rmSync(folder, { recursive: true });
     },
   );
 });

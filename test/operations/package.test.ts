@@ -1,12 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, cp, mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
+import { useFolder } from '../support/folders.ts';
 import { post } from '../support/post.ts';
 import { V8_FLAGS } from '../support/program.ts';
 
@@ -14,7 +14,7 @@ interface Manifest {
   readonly bin: Readonly<Record<string, string>>;
 }
 
-let folder: string;
+const folder = useFolder();
 let installed: string;
 let files: string[];
 let manifest: Manifest;
@@ -36,7 +36,6 @@ async function copyPackages(target: string): Promise<void> {
 }
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'package-'));
   const flags = ['--ignore-scripts', '--json', `--pack-destination=${folder}`];
   const packed = execFileSync('npm', ['pack', ...flags], { encoding: 'utf8', stdio: 'pipe' });
   const [pack] = JSON.parse(packed) as [{ filename: string; files: { path: string }[] }];
@@ -53,7 +52,6 @@ beforeAll(async () => {
   await copyPackages(folder);
   manifest = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8')) as Manifest;
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe('the package of `npm pack`', () => {
   it('contains only the files that the programs read, LICENSE, README.md and package.json', () => {

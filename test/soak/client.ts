@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 
 import { createOwnWritesFetch } from '../../docs/examples/own-writes.ts';
+import type { GraphqlResponse } from '../support/gateway.ts';
 import type { GatewayProcess } from './gateway-process.ts';
 import type { Journal } from './journal.ts';
 
@@ -12,7 +13,7 @@ const MAX_RETRY_MS = 90_000;
 const RETRY_MS = 150;
 const SHOWN_CHARACTERS = 300;
 // A request can be repeated after either error.
-const TEMPORARY = new Set<string | undefined>(['SERVICE_UNAVAILABLE', 'OUTCOME_UNKNOWN']);
+const TEMPORARY = new Set(['SERVICE_UNAVAILABLE', 'OUTCOME_UNKNOWN']);
 
 // All callers share this function, because the writes of one caller are compared with the reads of others.
 const fetchOwnWrites = createOwnWritesFetch();
@@ -20,11 +21,6 @@ const fetchOwnWrites = createOwnWritesFetch();
 interface GraphqlBody {
   readonly query: string;
   readonly variables?: Readonly<Record<string, unknown>>;
-}
-
-interface GraphqlResult<Data> {
-  readonly data?: Data | null;
-  readonly errors?: readonly { readonly extensions?: { readonly code?: string } }[];
 }
 
 /** The data of a response, and how many attempts failed before it. */
@@ -74,11 +70,11 @@ export function createClient(gateway: GatewayProcess, journal: Journal): Client 
   return {
     graphql: <Data>(body: GraphqlBody) =>
       repeat('/graphql', body, (text) => {
-        const { data, errors } = JSON.parse(text) as GraphqlResult<Data>;
-        if (errors?.some(({ extensions }) => !TEMPORARY.has(extensions?.code))) {
+        const { data, errors } = JSON.parse(text) as Partial<GraphqlResponse>;
+        if (errors?.some(({ extensions }) => !TEMPORARY.has(extensions.code))) {
           journal.violate(`${shorten(body.query)} returned ${shorten(text)}`);
         }
-        return errors ? undefined : (data ?? undefined);
+        return errors ? undefined : (data as Data | undefined);
       }),
     rest: async <Body>(path: string) =>
       (await repeat(path, undefined, (text) => JSON.parse(text) as Body)).data,

@@ -19,30 +19,18 @@ export type Faults = Record<string, () => Promise<Stop> | Stop>;
 
 const nothing = (): void => {};
 
-/** Sends a signal to processes, some of which may have exited. */
-function signal(pids: readonly number[], name: NodeJS.Signals): void {
-  for (const pid of pids.filter(isAlive)) process.kill(pid, name);
-}
-
-function freeze(pids: readonly number[]): Stop {
-  signal(pids, 'SIGSTOP');
-  return () => signal(pids, 'SIGCONT');
-}
-
-/** Faults of the gateway's processes. */
-export function gatewayFaults(gateway: GatewayProcess): Faults {
-  return {
-    'gateway killed': async () => {
-      await gateway.end('SIGKILL');
-      return nothing;
-    },
-    'gateway stopped by SIGTERM': async () => {
-      await gateway.end('SIGTERM');
-      return nothing;
-    },
-    'gateway frozen': () => freeze([gateway.pid]),
-  };
-}
+/** Faults of the gateway's process. */
+export const gatewayFaults = (gateway: GatewayProcess): Faults => ({
+  'gateway killed': () => gateway.end('SIGKILL').then(() => nothing),
+  'gateway stopped by SIGTERM': () => gateway.end('SIGTERM').then(() => nothing),
+  'gateway frozen': () => {
+    const { pid } = gateway;
+    // It may have exited.
+    const signal = (name: NodeJS.Signals) => void (isAlive(pid) && process.kill(pid, name));
+    signal('SIGSTOP');
+    return () => signal('SIGCONT');
+  },
+});
 
 /** Faults of the embedded database on a small disk. */
 export const diskFaults = (disk: string): Faults => ({
@@ -57,14 +45,8 @@ export const diskFaults = (disk: string): Faults => ({
 
 /** Faults of the only PostgreSQL server. */
 export const postgresFaults = (server: PostgresServer, databaseUrl: string): Faults => ({
-  'PostgreSQL killed': async () => {
-    await server.kill();
-    return () => server.start();
-  },
-  'PostgreSQL stopped': async () => {
-    await server.stop();
-    return () => server.start();
-  },
+  'PostgreSQL killed': () => server.kill().then(() => () => server.start()),
+  'PostgreSQL stopped': () => server.stop().then(() => () => server.start()),
   'PostgreSQL frozen': () => {
     server.freeze();
     return () => server.thaw();

@@ -21,6 +21,8 @@ interface Page {
   };
 }
 
+const CHANGES = 'nodes { __typename ... on Change { cursor } } pageInfo { hasNextPage endCursor }';
+
 /** Follows the changes of a type; subscribes again after the last cursor whenever the connection is lost. */
 function follow(gateway: GatewayProcess, journal: Journal, type: Type, start: string) {
   const field = FIELDS[type];
@@ -31,10 +33,8 @@ function follow(gateway: GatewayProcess, journal: Journal, type: Type, start: st
   let stream: EventStream | undefined;
   /** Subscribes and reads until the connection ends. */
   const readAll = async (): Promise<void> => {
-    stream = await openEvents(
-      gateway,
-      `subscription { change: ${field}(after: "${after}") { cursor } }`,
-    );
+    const args = `(after: "${after}")`;
+    stream = await openEvents(gateway, `subscription { change: ${field}${args} { cursor } }`);
     for (let result = await stream.result(); result; result = await stream.result()) {
       const code = result.errors?.[0]?.extensions.code ?? 'SERVICE_UNAVAILABLE';
       if (code !== 'SERVICE_UNAVAILABLE' && code !== 'SLOW_SUBSCRIBER') {
@@ -63,27 +63,13 @@ function follow(gateway: GatewayProcess, journal: Journal, type: Type, start: st
   return { type, cursors, cut, close };
 }
 
-/** Honest subscribers whose connections are cut: each must receive each change once, in the order of the change log. */
-export interface Followers {
-  received: number;
-  /** Compares what was received with the change log, while no honest caller writes. */
-  check(): Promise<void>;
-  close(): void;
-}
-
-/** Starts followers of the changes that are made from now on. */
-export async function startFollowers(
-  gateway: GatewayProcess,
-  client: Client,
-  journal: Journal,
-): Promise<Followers> {
+/**
+ * Starts honest subscribers to the changes that are made from now on, whose connections are cut: each must receive each
+ * change once, in the order of the change log.
+ */
+export async function startFollowers(gateway: GatewayProcess, client: Client, journal: Journal) {
   const readPage = async (args: string): Promise<Page['changes']> =>
-    (
-      await client.graphql<Page>({
-        query: `{ changes(${args}) {
-          nodes { __typename ... on Change { cursor } } pageInfo { hasNextPage endCursor } } }`,
-      })
-    ).data.changes;
+    (await client.graphql<Page>({ query: `{ changes(${args}) { ${CHANGES} } }` })).data.changes;
   /** The cursor up to which changes have been compared. */
   let compared = (await readPage('last: 1')).pageInfo.endCursor ?? '';
   const all = (Object.keys(FIELDS) as Type[]).flatMap((type) =>
@@ -91,9 +77,10 @@ export async function startFollowers(
   );
   const cutting = setInterval(() => pick(all).cut(), CUT_EVERY_MS);
 
-  const followers: Followers = {
+  const followers = {
     received: 0,
-    check: async () => {
+    /** Compares what was received with the change log, while no honest caller writes. */
+    check: async (): Promise<void> => {
       const changes: Page['changes']['nodes'][number][] = [];
       for (let hasMore = true; hasMore;) {
         const { nodes, pageInfo } = await readPage(`first: 100, after: "${compared}"`);
@@ -115,7 +102,7 @@ export async function startFollowers(
         journal.violate(`A follower of ${FIELDS[type]} has ${counts}; they differ at ${at}.`);
       }
     },
-    close: () => {
+    close: (): void => {
       clearInterval(cutting);
       for (const follower of all) follower.close();
     },

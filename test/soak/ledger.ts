@@ -52,11 +52,6 @@ export class Ledger {
   /** Compares what was acknowledged with the store, while no honest caller writes. */
   async check(client: Client): Promise<void> {
     const stored = await client.rest<StoredOrder[]>('/store/orders');
-    this.#checkOrders(stored);
-    await this.#checkStocks(client, stored);
-  }
-
-  #checkOrders(stored: readonly StoredOrder[]): void {
     const found = new Map(stored.map((order) => [String(order.id), order]));
     for (const [id, { petId, quantity, state }] of this.orders) {
       const order = found.get(id);
@@ -74,9 +69,6 @@ export class Ledger {
     }
     const extra = stored.filter(({ id }) => !this.orders.has(String(id)));
     if (extra.length > 0) this.#journal.violate(`${extra.length} orders were not acknowledged.`);
-  }
-
-  async #checkStocks(client: Client, stored: readonly StoredOrder[]): Promise<void> {
     for (const [petId, units] of this.stocked) {
       const ordered = stored
         .filter((order) => String(order.petId) === petId)
@@ -84,10 +76,9 @@ export class Ledger {
       const query = `{ inventoryItem(petId: "${petId}") { quantity } }`;
       const { data } = await client.graphql<{ inventoryItem: { quantity: number } }>({ query });
       const stock = data.inventoryItem.quantity;
+      const now = `${stock} units in stock and ${ordered} ordered`;
       if (stock + ordered !== units) {
-        this.#journal.violate(
-          `Pet ${petId} has ${stock} units in stock and ${ordered} ordered, but started with ${units}.`,
-        );
+        this.#journal.violate(`Pet ${petId} has ${now}, but started with ${units}.`);
       }
     }
   }

@@ -98,28 +98,24 @@ describe('a page of a list', () => {
   );
 });
 
-describe('a cursor of a list', () => {
-  it.each([
-    ['garbage', 'pets', 'ID', 'garbage'],
-    ['a position by id, although the list is sorted by name', 'pets', 'NAME', forge('ID', '1')],
-    [
-      'a position by name, although the list is sorted by id',
-      'pets',
-      'ID',
-      forge('NAME', '1', 'a'),
-    ],
-    ['an id beyond int64', 'pets', 'ID', forge('ID', '9223372036854775808')],
-    ['a name with NUL', 'pets', 'NAME', forge('NAME', '1', 'a\0')],
-    ['no name in a list sorted by name', 'pets', 'NAME', forge('NAME', '1')],
-    ['an object', 'pets', 'ID', Buffer.from('{"0":"ID","1":"1"}').toString('base64url')],
-    ['a quantity beyond int32', 'inventory', 'QUANTITY', forge('QUANTITY', '1', '2147483648')],
-    [
-      'a date that does not exist',
-      'orders',
-      'SHIP_DATE',
-      forge('SHIP_DATE', '1', '2027-02-30T00:00:00.000Z'),
-    ],
-  ])('is rejected as INVALID_CURSOR if it contains %s', async (_what, list, field, cursor) => {
+it.each([
+  ['garbage', 'pets', 'ID', 'garbage'],
+  ['a position by id, although the list is sorted by name', 'pets', 'NAME', forge('ID', '1')],
+  ['a position by name, although the list is sorted by id', 'pets', 'ID', forge('NAME', '1', 'a')],
+  ['an id beyond int64', 'pets', 'ID', forge('ID', '9223372036854775808')],
+  ['a name with NUL', 'pets', 'NAME', forge('NAME', '1', 'a\0')],
+  ['no name in a list sorted by name', 'pets', 'NAME', forge('NAME', '1')],
+  ['an object', 'pets', 'ID', Buffer.from('{"0":"ID","1":"1"}').toString('base64url')],
+  ['a quantity beyond int32', 'inventory', 'QUANTITY', forge('QUANTITY', '1', '2147483648')],
+  [
+    'a date that does not exist',
+    'orders',
+    'SHIP_DATE',
+    forge('SHIP_DATE', '1', '2027-02-30T00:00:00.000Z'),
+  ],
+])(
+  'a cursor of a list is rejected as INVALID_CURSOR if it contains %s',
+  async (_what, list, field, cursor) => {
     const { errors } = await gateway.graphql(
       `query ($after: String) { ${list}(orderBy: { field: ${field} }, after: $after) { totalCount } }`,
       { after: cursor },
@@ -129,5 +125,5 @@ describe('a cursor of a list', () => {
       status: 400,
       issues: [{ path: ['after'] }],
     });
-  });
-});
+  },
+);

@@ -1,9 +1,9 @@
 import { raw } from 'sql-template-tag';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 
 import { deleteOldChanges } from '../../src/gateway/changes/change-log.ts';
 import { openCopy } from '../support/databases.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { gateway, useGateway } from '../support/gateway.ts';
 import { openEvents } from '../support/live.ts';
 import { makeCategory } from '../support/make.ts';
 import { lastCursor, untilSettled } from '../support/settled.ts';
@@ -17,7 +17,6 @@ const OLD = /from settled_changes\s+where .*coalesce/s;
 // Reads new changes, for all subscriptions.
 const NEW = /from settled_changes\s+where \(transaction, id\) >/;
 
-let gateway: Gateway;
 /** What happens once, right before the next statement that matches. */
 let interruption: { before: RegExp; run: () => Promise<unknown> } | undefined;
 
@@ -41,10 +40,7 @@ async function deleteAll(): Promise<void> {
   await deleteOldChanges(gateway.db, AT_ONCE);
 }
 
-beforeAll(async () => {
-  gateway = await startGateway({}, open);
-});
-afterAll(() => gateway.close());
+useGateway({}, open);
 
 /** The oldest cursor. More changes follow than are kept in memory. */
 let after: string;

@@ -11,7 +11,7 @@ import {
 } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import { raw } from 'sql-template-tag';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { createAuthenticate } from '../../src/gateway/auth/caller.ts';
 import { readConfig } from '../../src/gateway/config/config.ts';
@@ -26,12 +26,7 @@ import type { Log } from '../../src/gateway/telemetry/log.ts';
 import type { RequestLog } from '../../src/gateway/telemetry/request-log.ts';
 import { petStore } from '../../src/store/index.ts';
 import { type FilledStore, fillStore, openFaulty } from '../support/faulty-store.ts';
-import {
-  type ClientError,
-  type Gateway,
-  type GraphqlResponse,
-  startGateway,
-} from '../support/gateway.ts';
+import { type ClientError, gateway, type GraphqlResponse, useGateway } from '../support/gateway.ts';
 import { letASecondPass } from '../support/logged.ts';
 import { type Operation, operationsOn, TAME, WILD, UNLIMITED } from '../support/operations.ts';
 import { rounds } from '../support/rounds.ts';
@@ -46,7 +41,6 @@ const MUTATIONS = rounds(8, 200);
 /** Executes an operation and returns its response. */
 type Ask = (operation: Operation) => Promise<GraphqlResponse>;
 
-let gateway: Gateway;
 let store: FilledStore;
 let askGateway: Ask;
 let askReference: Ask;
@@ -264,15 +258,14 @@ const FAILING = {
   texts: { ...WILD.texts, name: [...(WILD.texts['name'] ?? []), 'fails', 'busy'] },
 };
 
+useGateway({}, openFaulty, UNLIMITED);
 beforeAll(async () => {
-  gateway = await startGateway({}, openFaulty, UNLIMITED);
   store = await fillStore(gateway.db);
   askGateway = toAsk((init) => fetch(`${gateway.url}/graphql`, init));
   const log: Log = { ...console, isLevelEnabled: () => false, error: () => {} };
   askReference = referenceOn(schema, log);
   askLenient = referenceOn(leniently(schema), log);
 });
-afterAll(() => gateway.close());
 
 describe('executing an operation', () => {
   it('returns the same result as graphql-js for generated queries without errors, however often they are executed', async () => {
@@ -371,30 +364,28 @@ describe('a query that is executed repeatedly', () => {
   });
 });
 
-describe('a compiled statement that fails', () => {
-  const FIELDS: readonly string[] = ['a', 'b', 'c'];
-  const QUERY = `{
-      a: pet(id: 1) { id name }
-      b: pet(id: 2) { name }
-      c: category(id: 1) { pets(first: 1) { nodes { id } } }
-    }`;
+const FIELDS: readonly string[] = ['a', 'b', 'c'];
+const QUERY = `{
+    a: pet(id: 1) { id name }
+    b: pet(id: 2) { name }
+    c: category(id: 1) { pets(first: 1) { nodes { id } } }
+  }`;
 
-  it('is not repeated, and returns its error in each root field', async () => {
-    for (let time = 1; time <= 3; time += 1) await gateway.data(QUERY);
-    await gateway.db.write(raw('alter table pets rename column name to title'));
-    gateway.statements.length = 0;
-    const { status, data, errors = [] } = await gateway.graphql(QUERY);
-    expect({ status, data }).toEqual({ status: 200, data: { a: null, b: null, c: null } });
-    expect(errors.map(({ path }) => path)).toEqual(FIELDS.map((field) => [field]));
-    expect(errors.map(({ extensions }) => extensions.code)).toEqual(
-      FIELDS.map(() => 'INTERNAL_SERVER_ERROR'),
-    );
-    expect(gateway.statements).toHaveLength(1);
-    expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
-    await gateway.db.write(raw('alter table pets rename column title to name'));
-    // After the failure, graphql-js executes the query for a while.
-    gateway.statements.length = 0;
-    await gateway.data(QUERY);
-    expect(gateway.statements.filter(isCompiled)).toEqual([]);
-  });
+it('a compiled statement that fails is not repeated, and returns its error in each root field', async () => {
+  for (let time = 1; time <= 3; time += 1) await gateway.data(QUERY);
+  await gateway.db.write(raw('alter table pets rename column name to title'));
+  gateway.statements.length = 0;
+  const { status, data, errors = [] } = await gateway.graphql(QUERY);
+  expect({ status, data }).toEqual({ status: 200, data: { a: null, b: null, c: null } });
+  expect(errors.map(({ path }) => path)).toEqual(FIELDS.map((field) => [field]));
+  expect(errors.map(({ extensions }) => extensions.code)).toEqual(
+    FIELDS.map(() => 'INTERNAL_SERVER_ERROR'),
+  );
+  expect(gateway.statements).toHaveLength(1);
+  expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
+  await gateway.db.write(raw('alter table pets rename column title to name'));
+  // After the failure, graphql-js executes the query for a while.
+  gateway.statements.length = 0;
+  await gateway.data(QUERY);
+  expect(gateway.statements.filter(isCompiled)).toEqual([]);
 });

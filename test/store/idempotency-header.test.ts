@@ -2,15 +2,10 @@ import { randomUUID } from 'node:crypto';
 
 import { MapperKind, mapSchema } from '@graphql-tools/utils';
 import { raw } from 'sql-template-tag';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { petStore } from '../../src/store/index.ts';
-import {
-  type Gateway,
-  type GraphqlResponse,
-  openThatOf,
-  startGateway,
-} from '../support/gateway.ts';
+import { gateway, type GraphqlResponse, useGateway, useOther } from '../support/gateway.ts';
 import { createSocketClient, openEvents, openSocket } from '../support/live.ts';
 import { makePet, stockOf } from '../support/make.ts';
 import { callOf, postMessage } from '../support/mcp.ts';
@@ -30,17 +25,9 @@ const withoutKey = {
 
 const STOCK = 100;
 
-let gateway: Gateway;
-let keyless: Gateway;
+useGateway({ MCP_OPERATIONS: 'src/store/tools' });
+const keyless = useOther({}, {}, withoutKey);
 let petId: string;
-beforeAll(async () => {
-  gateway = await startGateway({ MCP_OPERATIONS: 'src/store/tools' });
-  keyless = await startGateway({}, openThatOf(gateway), {}, withoutKey);
-});
-afterAll(async () => {
-  await keyless.close();
-  await gateway.close();
-});
 beforeEach(async () => {
   petId = await makePet(gateway, { stock: STOCK });
 });

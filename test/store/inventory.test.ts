@@ -31,15 +31,13 @@ const entryOf = async (petId: string) =>
     .inventoryItem;
 
 useGateway();
-describe('setting the stock', () => {
-  it('creates the inventory item the first time, and changes it afterwards', async () => {
-    const petId = await makePet(gateway);
-    const item = { petId, status: 'AVAILABLE' };
-    expect(await update(petId, 5)).toEqual({ ...item, quantity: 5 });
-    expect(await update(petId, 0)).toEqual({ ...item, quantity: 0 });
-    expect(await update(petId, MAX)).toEqual({ ...item, quantity: MAX });
-    expect(await stockOf(gateway, petId)).toBe(MAX);
-  });
+it('setting the stock creates the inventory item the first time, and changes it afterwards', async () => {
+  const petId = await makePet(gateway);
+  const item = { petId, status: 'AVAILABLE' };
+  expect(await update(petId, 5)).toEqual({ ...item, quantity: 5 });
+  expect(await update(petId, 0)).toEqual({ ...item, quantity: 0 });
+  expect(await update(petId, MAX)).toEqual({ ...item, quantity: MAX });
+  expect(await stockOf(gateway, petId)).toBe(MAX);
 });
 
 describe('setting the stock with an expected quantity', () => {

@@ -1,12 +1,11 @@
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
-import { type Gateway, type GraphqlResponse, startGateway } from '../support/gateway.ts';
+import { gateway, type GraphqlResponse, useGateway } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 import { createOutage } from '../support/outage.ts';
 import { post } from '../support/post.ts';
 
-let gateway: Gateway;
 const outage = createOutage();
 
 /** Sends a mutation while all reads fail, as in an outage that starts after the write. */
@@ -20,11 +19,10 @@ const placeWith = (fields: string): string =>
   } fragment F on Pet { id unread: orders(first: $n) @skip(if: true) { totalCount } ${fields} }`;
 
 let petId: string;
+useGateway({}, outage.open);
 beforeAll(async () => {
-  gateway = await startGateway({}, outage.open);
   petId = await makePet(gateway, { stock: 1000 });
 });
-afterAll(() => gateway.close());
 
 describe('a mutation whose write has succeeded', () => {
   it.each([

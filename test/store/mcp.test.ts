@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { deleteOldChanges } from '../../src/gateway/changes/change-log.ts';
-import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { gateway, startOther, useGateway, useOther } from '../support/gateway.ts';
 import { makeCategory, makeOrder, makePet, mutate, stockOf } from '../support/make.ts';
 import { callOf, callTool, connectClient, postMessage } from '../support/mcp.ts';
 import { untilSettled } from '../support/settled.ts';
@@ -19,17 +19,11 @@ const ADDITIONS = ['add_pet', 'place_orders'];
 const NAMES = readdirSync(FOLDER).map((file) => file.replace('.graphql', ''));
 const READS = NAMES.filter((name) => !WRITES.includes(name));
 
-let gateway: Gateway;
-let guarded: Gateway;
+useGateway(TOOLS);
+const guarded = useOther({ ...TOOLS, ...AUTH_BY_SECRET });
 let petId: string;
 beforeAll(async () => {
-  gateway = await startGateway(TOOLS);
-  guarded = await startGateway({ ...TOOLS, ...AUTH_BY_SECRET }, openThatOf(gateway));
   petId = await makePet(gateway, { name: 'Whiskers', stock: 50 });
-});
-afterAll(async () => {
-  await guarded.close();
-  await gateway.close();
 });
 
 /** Returns the arguments that each tool needs. */
@@ -102,24 +96,22 @@ describe('a caller without the scope of a tool', () => {
   });
 });
 
-describe('an order', () => {
-  it('that cannot be fulfilled is an error with its code, its line, and that nothing was changed', async () => {
-    const client = await connectClient(gateway);
-    const before = await stockOf(gateway, petId);
-    const input = [
-      { petId, quantity: 1 },
-      { petId, quantity: 1000 },
-    ];
-    const result = await client.callTool({
-      name: 'place_orders',
-      arguments: { input, idempotencyKey: randomUUID() },
-    });
-    expect(result).toMatchObject({ isError: true });
-    expect(JSON.stringify(result.content)).toMatch(
-      /INSUFFICIENT_STOCK: Pet \d+ has \d+ units in stock\. Nothing was changed\..+line.+:1/,
-    );
-    expect(await stockOf(gateway, petId)).toBe(before);
+it('an order that cannot be fulfilled is an error with its code, its line, and that nothing was changed', async () => {
+  const client = await connectClient(gateway);
+  const before = await stockOf(gateway, petId);
+  const input = [
+    { petId, quantity: 1 },
+    { petId, quantity: 1000 },
+  ];
+  const result = await client.callTool({
+    name: 'place_orders',
+    arguments: { input, idempotencyKey: randomUUID() },
   });
+  expect(result).toMatchObject({ isError: true });
+  expect(JSON.stringify(result.content)).toMatch(
+    /INSUFFICIENT_STOCK: Pet \d+ has \d+ units in stock\. Nothing was changed\..+line.+:1/,
+  );
+  expect(await stockOf(gateway, petId)).toBe(before);
 });
 
 describe('last_changes', () => {
@@ -161,7 +153,7 @@ describe('last_changes', () => {
 
 describe('changes_after', () => {
   it('misses no change across a restart', async () => {
-    const first = await startGateway(TOOLS, openThatOf(gateway));
+    const first = await startOther(TOOLS);
     const before = await connectClient(first);
     await untilSettled(gateway.db);
     const { data: start } = await callTool(before, 'last_changes');
@@ -178,7 +170,7 @@ describe('changes_after', () => {
     await mutate(gateway, 'updatePet', { id: petId, input: { name: 'Two' } });
 
     await untilSettled(gateway.db);
-    const second = await startGateway(TOOLS, openThatOf(gateway));
+    const second = await startOther(TOOLS);
     const client = await connectClient(second);
     const { data: next } = await callTool(client, 'changes_after', {
       after: page.changes.pageInfo.endCursor,

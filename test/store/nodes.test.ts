@@ -27,31 +27,29 @@ beforeAll(async () => {
   ).pet);
 });
 
-describe('a nodeId', () => {
-  it('is unique across the four types and loads its row, whether or not the query that returned it was compiled', async () => {
-    const query = `query ($petId: ID!, $orderId: ID!) {
-        pet(id: $petId) { nodeId category { nodeId pets(first: 1) { nodes { nodeId } } } inventory { id nodeId } }
-        order(id: $orderId) { nodeId }
-      }`;
-    for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
-      const { pet, order } = await gateway.data(query, { petId, orderId });
-      expect(pet.inventory.id).toBe(petId);
-      const nodeIds = [
-        pet.nodeId,
-        pet.category.nodeId,
-        pet.inventory.nodeId,
-        order.nodeId,
-      ] as string[];
-      expect(new Set(nodeIds).size).toBe(4);
-      const { nodes } = await gateway.data(NODES, { nodeIds });
-      expect(nodes).toMatchObject([
-        { __typename: 'Pet', nodeId: nodeIds[0], name: 'Cleo' },
-        { __typename: 'Category', nodeId: nodeIds[1] },
-        { __typename: 'InventoryItem', nodeId: nodeIds[2], id: petId },
-        { __typename: 'Order', nodeId: nodeIds[3] },
-      ]);
-    }
-  });
+it('a nodeId is unique across the four types and loads its row, whether or not the query that returned it was compiled', async () => {
+  const query = `query ($petId: ID!, $orderId: ID!) {
+      pet(id: $petId) { nodeId category { nodeId pets(first: 1) { nodes { nodeId } } } inventory { id nodeId } }
+      order(id: $orderId) { nodeId }
+    }`;
+  for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
+    const { pet, order } = await gateway.data(query, { petId, orderId });
+    expect(pet.inventory.id).toBe(petId);
+    const nodeIds = [
+      pet.nodeId,
+      pet.category.nodeId,
+      pet.inventory.nodeId,
+      order.nodeId,
+    ] as string[];
+    expect(new Set(nodeIds).size).toBe(4);
+    const { nodes } = await gateway.data(NODES, { nodeIds });
+    expect(nodes).toMatchObject([
+      { __typename: 'Pet', nodeId: nodeIds[0], name: 'Cleo' },
+      { __typename: 'Category', nodeId: nodeIds[1] },
+      { __typename: 'InventoryItem', nodeId: nodeIds[2], id: petId },
+      { __typename: 'Order', nodeId: nodeIds[3] },
+    ]);
+  }
 });
 
 describe('the field node', () => {

@@ -73,14 +73,12 @@ describe('creating a pet', () => {
   });
 });
 
-describe('updating a pet', () => {
-  it('keeps fields that are not given', async () => {
-    const id = await makePet(gateway, { name: 'Milo' });
-    const categoryId = await makeCategory(gateway, 'Others');
-    expect(await update(id, { categoryId })).toMatchObject({ name: 'Milo', categoryId });
-    expect(await update(id, { name: 'Otis' })).toMatchObject({ name: 'Otis', categoryId });
-    expect(await update(id, {})).toMatchObject({ name: 'Otis', categoryId, status: 'AVAILABLE' });
-  });
+it('updating a pet keeps fields that are not given', async () => {
+  const id = await makePet(gateway, { name: 'Milo' });
+  const categoryId = await makeCategory(gateway, 'Others');
+  expect(await update(id, { categoryId })).toMatchObject({ name: 'Milo', categoryId });
+  expect(await update(id, { name: 'Otis' })).toMatchObject({ name: 'Otis', categoryId });
+  expect(await update(id, {})).toMatchObject({ name: 'Otis', categoryId, status: 'AVAILABLE' });
 });
 
 describe('deleting a pet', () => {
@@ -103,83 +101,77 @@ describe('deleting a pet', () => {
   });
 });
 
-describe('invalid arguments', () => {
-  it('are all reported together, each with a code and a message', async () => {
-    const args = { input: { name: ' ', categoryId: 'abc', quantity: -4 }, idempotencyKey: '' };
-    const fields = '... on InvalidInput { message issues { path code message line } }';
-    const { issues, message } = await mutate(gateway, 'createPet', args, fields);
-    expect(issues).toEqual([
-      {
-        path: ['input', 'name'],
-        code: 'REQUIRED',
-        message: 'Name must not be blank.',
-        line: null,
-      },
-      {
-        path: ['input', 'categoryId'],
-        code: 'INVALID_ID',
-        message: 'Category id must be 1 to 19 digits and at most 9223372036854775807.',
-        line: null,
-      },
-      {
-        path: ['input', 'quantity'],
-        code: 'TOO_SMALL',
-        message: 'Quantity must not be negative.',
-        line: null,
-      },
-      {
-        path: ['idempotencyKey'],
-        code: 'INVALID_VALUE',
-        message: 'Idempotency key must be 1 to 255 characters long.',
-        line: null,
-      },
+it('invalid arguments are all reported together, each with a code and a message', async () => {
+  const args = { input: { name: ' ', categoryId: 'abc', quantity: -4 }, idempotencyKey: '' };
+  const fields = '... on InvalidInput { message issues { path code message line } }';
+  const { issues, message } = await mutate(gateway, 'createPet', args, fields);
+  expect(issues).toEqual([
+    {
+      path: ['input', 'name'],
+      code: 'REQUIRED',
+      message: 'Name must not be blank.',
+      line: null,
+    },
+    {
+      path: ['input', 'categoryId'],
+      code: 'INVALID_ID',
+      message: 'Category id must be 1 to 19 digits and at most 9223372036854775807.',
+      line: null,
+    },
+    {
+      path: ['input', 'quantity'],
+      code: 'TOO_SMALL',
+      message: 'Quantity must not be negative.',
+      line: null,
+    },
+    {
+      path: ['idempotencyKey'],
+      code: 'INVALID_VALUE',
+      message: 'Idempotency key must be 1 to 255 characters long.',
+      line: null,
+    },
+  ]);
+  const sentences = issues.map((issue: { message: string }) => issue.message);
+  expect(message).toBe(sentences.join(' '));
+});
+
+const QUERY = `query ($ids: [ID!]) {
+    pets(filter: { ids: $ids }) { nodes { availableQuantity canBeOrdered inventory { quantity } } } }`;
+
+it.each([
+  [3, true, 'an AVAILABLE pet with stock', { stock: 3 }],
+  [0, false, 'an AVAILABLE pet whose stock is 0', { stock: 0 }],
+  [0, false, 'an AVAILABLE pet without an inventory item', {}],
+  [3, false, 'a PENDING pet with stock', { stock: 3, status: 'PENDING' as const }],
+])(
+  'the fields availableQuantity and canBeOrdered are %i and %s for %s, and a compiled query reads them with one statement',
+  async (quantity, canBeOrdered, _what, options) => {
+    const id = await makePet(gateway, options);
+    const inventory = 'stock' in options ? { quantity } : null;
+    const statements: number[] = [];
+    for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
+      gateway.statements.length = 0;
+      const { pets } = await gateway.data(QUERY, { ids: [id] });
+      const expected = { availableQuantity: quantity, canBeOrdered, inventory };
+      expect(pets.nodes).toEqual([expected]);
+      statements.push(gateway.statements.length);
+    }
+    // One statement reads the pets and another their stock; a compiled query reads both with one statement.
+    expect(Math.max(...statements)).toBeLessThanOrEqual(2);
+    expect(statements.at(-1)).toBe(1);
+  },
+);
+
+it.each(['', 'abc', '-1', ' 1', '１', '9223372036854775808'])(
+  'the id of a pet is rejected in queries and mutations if it is %j',
+  async (id) => {
+    const { data, errors } = await find(id);
+    expect(data).toBeUndefined();
+    expect(errors).toMatchObject([
+      { extensions: { code: 'INVALID_ID', status: 400, issues: [{ path: ['id'] }] } },
     ]);
-    const sentences = issues.map((issue: { message: string }) => issue.message);
-    expect(message).toBe(sentences.join(' '));
-  });
-});
-
-describe('the fields availableQuantity and canBeOrdered', () => {
-  const QUERY = `query ($ids: [ID!]) {
-      pets(filter: { ids: $ids }) { nodes { availableQuantity canBeOrdered inventory { quantity } } } }`;
-
-  it.each([
-    [3, true, 'an AVAILABLE pet with stock', { stock: 3 }],
-    [0, false, 'an AVAILABLE pet whose stock is 0', { stock: 0 }],
-    [0, false, 'an AVAILABLE pet without an inventory item', {}],
-    [3, false, 'a PENDING pet with stock', { stock: 3, status: 'PENDING' as const }],
-  ])(
-    'are %i and %s for %s, and a compiled query reads them with one statement',
-    async (quantity, canBeOrdered, _what, options) => {
-      const id = await makePet(gateway, options);
-      const inventory = 'stock' in options ? { quantity } : null;
-      const statements: number[] = [];
-      for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
-        gateway.statements.length = 0;
-        const { pets } = await gateway.data(QUERY, { ids: [id] });
-        const expected = { availableQuantity: quantity, canBeOrdered, inventory };
-        expect(pets.nodes).toEqual([expected]);
-        statements.push(gateway.statements.length);
-      }
-      // One statement reads the pets and another their stock; a compiled query reads both with one statement.
-      expect(Math.max(...statements)).toBeLessThanOrEqual(2);
-      expect(statements.at(-1)).toBe(1);
-    },
-  );
-});
-
-describe('the id of a pet', () => {
-  it.each(['', 'abc', '-1', ' 1', '１', '9223372036854775808'])(
-    'is rejected in queries and mutations if it is %j',
-    async (id) => {
-      const { data, errors } = await find(id);
-      expect(data).toBeUndefined();
-      expect(errors).toMatchObject([
-        { extensions: { code: 'INVALID_ID', status: 400, issues: [{ path: ['id'] }] } },
-      ]);
-      expect(await remove(id)).toEqual(toRejection('id'));
-      const created = await create({ name: 'Milo', categoryId: id });
-      expect(created).toEqual(toRejection('input', 'categoryId'));
-    },
-  );
-});
+    expect(await remove(id)).toEqual(toRejection('id'));
+    const created = await create({ name: 'Milo', categoryId: id });
+    expect(created).toEqual(toRejection('input', 'categoryId'));
+  },
+);

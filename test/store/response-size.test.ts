@@ -1,19 +1,14 @@
 import { assert, asyncProperty, jsonValue, nat, property } from 'fast-check';
 import { type GraphQLObjectType, OperationTypeNode, parse } from 'graphql';
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import type { Estimate } from '../../src/gateway/operation/accept/field-cost.ts';
 import { isLargerThan } from '../../src/gateway/operation/json-text.ts';
 import { ParsedDocument } from '../../src/gateway/operation/operation.ts';
 import { petStore } from '../../src/store/index.ts';
 import { countFields } from '../support/cost.ts';
-import {
-  type Gateway,
-  type GraphqlResponse,
-  openThatOf,
-  startGateway,
-} from '../support/gateway.ts';
+import { gateway, type GraphqlResponse, startOther, useGateway } from '../support/gateway.ts';
 import { type Operation, operationsOn, TAME, UNLIMITED } from '../support/operations.ts';
 import { post } from '../support/post.ts';
 import { repeat } from '../support/repeat.ts';
@@ -25,8 +20,6 @@ const LONG_NAME = '\u0001'.repeat(255);
 const LONG_DESCRIPTION = '\u0001'.repeat(2000);
 const MAX_BYTES = 1_000_000;
 
-let gateway: Gateway;
-
 /** Returns the estimate for an operation, which includes the size of its largest possible response. */
 function estimateOf({ query, variables, operationName }: Operation): Estimate {
   const document = parse(query);
@@ -37,8 +30,8 @@ function estimateOf({ query, variables, operationName }: Operation): Estimate {
 
 const TOO_LARGE = [{ extensions: { code: 'RESPONSE_TOO_LARGE', status: 400 } }];
 
+useGateway({ MAX_RESPONSE_BYTES: String(MAX_BYTES) });
 beforeAll(async () => {
-  gateway = await startGateway({ MAX_RESPONSE_BYTES: String(MAX_BYTES) });
   const { write } = gateway.db;
   await write(sql`insert into categories (name, description)
       select ${LONG_NAME}, ${LONG_DESCRIPTION} from generate_series(1, 20)`);
@@ -47,7 +40,6 @@ beforeAll(async () => {
   await write(sql`insert into inventory_items select id, 100 from pets`);
   await write(sql`insert into orders (pet_id, quantity) select id, 1 from pets`);
 });
-afterAll(() => gateway.close());
 
 describe('the size of a GraphQL response', () => {
   it.each([
@@ -114,7 +106,7 @@ describe('the size of a GraphQL response', () => {
     const { description } = field.getFields();
     const { extensions } = description ?? {};
     Object.assign(description ?? {}, { extensions: { ...extensions, maxBytes: 10 } });
-    const small = await startGateway({ MAX_RESPONSE_BYTES: '10000' }, openThatOf(gateway));
+    const small = await startOther({ MAX_RESPONSE_BYTES: '10000' });
     const { status, data, errors } = await small.graphql(
       `mutation ($text: String) { createCategory(input: { name: "defect", description: $text }) { ... on Category { description } } }`,
       { text: LONG_DESCRIPTION },
@@ -128,7 +120,7 @@ describe('the size of a GraphQL response', () => {
 
   it('does not exceed the estimate for generated queries', async () => {
     const limits = { ...UNLIMITED, maxResponseBytes: 500_000_000 };
-    const open = await startGateway({}, openThatOf(gateway), limits);
+    const open = await startOther({}, limits);
     const queries = operationsOn(schema, OperationTypeNode.QUERY, 6, TAME);
     const check = async (operation: Operation): Promise<void> => {
       const { data } = (await (await post(open, operation)).json()) as GraphqlResponse;

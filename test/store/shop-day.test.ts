@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 
 import { fillSample } from '../../src/gateway/server/fill-sample.ts';
 import { petStore } from '../../src/store/index.ts';
-import { openCopy } from '../support/databases.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { gateway, useGateway } from '../support/gateway.ts';
 import { callTool, connectClient } from '../support/mcp.ts';
 import { untilSettled } from '../support/settled.ts';
 
@@ -103,15 +102,8 @@ const DAY: [tool: string, args: Record<string, unknown>, shows: object | RegExp]
   ],
 ];
 
-let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await startGateway({ MCP_OPERATIONS: 'src/store/tools' }, async (config, log) => {
-    const db = await openCopy(config, log);
-    await fillSample(db, petStore);
-    return db;
-  });
-});
-afterAll(() => gateway.close());
+useGateway({ MCP_OPERATIONS: 'src/store/tools' });
+beforeAll(() => fillSample(gateway.db, petStore));
 
 it.each(DAY)('the tool %s answers in a day of the sample shop: %j', async (tool, args, shows) => {
   const client = await connectClient(gateway);

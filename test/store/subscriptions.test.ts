@@ -1,14 +1,13 @@
 import sql, { raw } from 'sql-template-tag';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { GatewayError } from '../../src/gateway/contract/gateway-error.ts';
 import { openCopy } from '../support/databases.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { gateway, useGateway } from '../support/gateway.ts';
 import { type EventStream, openEvents, untilNoStreams } from '../support/live.ts';
 import { makeCategory, makePet, mutate } from '../support/make.ts';
 import { lastCursor, untilSettled } from '../support/settled.ts';
 
-let gateway: Gateway;
 /** While true, reading the change log fails. */
 let fails = false;
 let failures = 0;
@@ -73,14 +72,11 @@ const namesAfter = (after: string): Promise<EventStream> =>
 
 const WAIT = { timeout: 30_000, interval: 10 };
 
-beforeAll(async () => {
-  gateway = await startGateway({}, open);
-});
+useGateway({}, open);
 afterEach(async () => {
   for (const stream of streams.splice(0)) stream.disconnect();
   await untilNoStreams(gateway);
 });
-afterAll(() => gateway.close());
 
 describe('a subscription', () => {
   it('returns each change to a category with the row before the change, after it and now', async () => {

@@ -114,33 +114,34 @@ describe('on the database of a later release', () => {
   });
 });
 
-describe('a row recorded before a column existed', () => {
-  it.each([
-    [
-      'Pet',
-      `{"id":1,"name":"Ida","category_id":1}`,
-      'petChanged(filter: { status: [AVAILABLE] }) { after { name status } }',
-      { name: 'Ida', status: 'AVAILABLE' },
-    ],
-    [
-      'Order',
-      `{"id":1,"pet_id":1,"quantity":2}`,
-      'orderChanged(filter: { complete: false }) { after { quantity shipDate complete } }',
-      { quantity: 2, shipDate: null, complete: false },
-    ],
-    [
-      'Category',
-      `{"id":1,"name":"Cats"}`,
-      'categoryChanged { after { name description } }',
-      { name: 'Cats', description: null },
-    ],
-  ])("is returned with the column's default: %s", async (type, row, field, after) => {
+it.each([
+  [
+    'Pet',
+    `{"id":1,"name":"Ida","category_id":1}`,
+    'petChanged(filter: { status: [AVAILABLE] }) { after { name status } }',
+    { name: 'Ida', status: 'AVAILABLE' },
+  ],
+  [
+    'Order',
+    `{"id":1,"pet_id":1,"quantity":2}`,
+    'orderChanged(filter: { complete: false }) { after { quantity shipDate complete } }',
+    { quantity: 2, shipDate: null, complete: false },
+  ],
+  [
+    'Category',
+    `{"id":1,"name":"Cats"}`,
+    'categoryChanged { after { name description } }',
+    { name: 'Cats', description: null },
+  ],
+])(
+  "a row recorded before a column existed is returned with the column's default: %s",
+  async (type, row, field, after) => {
     const stream = await subscribe(field);
     await run(`insert into changes (type, row_id, kind, after)
-        values ('${type}', 1, 'created', '${row}')`);
+      values ('${type}', 1, 'created', '${row}')`);
     expect(await changed(stream)).toEqual({ after });
-  });
-});
+  },
+);
 
 describe('the stored result of an idempotency key', () => {
   const ORDER = 'id quantity shipDate complete';
@@ -242,33 +243,29 @@ const STORED_BY_4_0: StoredKey[] = [
   },
 ];
 
-describe('a key that 4.0 stored', () => {
-  it.each(STORED_BY_4_0)(
-    'returns the original result, although there is no such row: $call)',
-    async ({ call, fields, made, hash, json, values, more }) => {
-      const result = JSON.stringify({ json, meta: { values, ...more, v: 1 } });
-      await gateway.db.write(sql`insert into idempotency_keys (key, request_hash, result)
-        values ('K', decode(${hash}, 'hex'), ${result}::jsonb)`);
-      const query = `mutation { made: ${call}, idempotencyKey: "K") { ${fields} ... on Error { code } } }`;
-      expect(await gateway.data(query)).toEqual({ made });
-      await run(`delete from idempotency_keys where key = 'K'`);
-    },
-  );
-});
-
-describe('a key that is stored', () => {
-  it('can be read by 4.0: its digest and result are those that 4.0 would have stored', async () => {
-    await run(`insert into categories (id, name) values (9007199254740993, 'Big')`);
-    await run(
-      `insert into pets (id, name, category_id) values (9007199254740993, 'Ida', 9007199254740993)`,
-    );
-    await run(`insert into inventory_items (pet_id, quantity) values (9007199254740993, 10)`);
-    const [{ call, fields, hash, values }] = STORED_BY_4_0 as [StoredKey];
-    const query = `mutation { made: ${call}, idempotencyKey: "K") { ${fields} } }`;
-    const { made } = await gateway.data(query);
-    const [stored] = await gateway.db.query(sql`
-      select encode(request_hash, 'hex') as hash, result from idempotency_keys where key = 'K'`);
-    expect(stored).toEqual({ hash, result: { json: made, meta: { values, v: 1 } } });
+it.each(STORED_BY_4_0)(
+  'a key that 4.0 stored returns the original result, although there is no such row: $call)',
+  async ({ call, fields, made, hash, json, values, more }) => {
+    const result = JSON.stringify({ json, meta: { values, ...more, v: 1 } });
+    await gateway.db.write(sql`insert into idempotency_keys (key, request_hash, result)
+      values ('K', decode(${hash}, 'hex'), ${result}::jsonb)`);
+    const query = `mutation { made: ${call}, idempotencyKey: "K") { ${fields} ... on Error { code } } }`;
+    expect(await gateway.data(query)).toEqual({ made });
     await run(`delete from idempotency_keys where key = 'K'`);
-  });
+  },
+);
+
+it('a key that is stored can be read by 4.0: its digest and result are those that 4.0 would have stored', async () => {
+  await run(`insert into categories (id, name) values (9007199254740993, 'Big')`);
+  await run(
+    `insert into pets (id, name, category_id) values (9007199254740993, 'Ida', 9007199254740993)`,
+  );
+  await run(`insert into inventory_items (pet_id, quantity) values (9007199254740993, 10)`);
+  const [{ call, fields, hash, values }] = STORED_BY_4_0 as [StoredKey];
+  const query = `mutation { made: ${call}, idempotencyKey: "K") { ${fields} } }`;
+  const { made } = await gateway.data(query);
+  const [stored] = await gateway.db.query(sql`
+    select encode(request_hash, 'hex') as hash, result from idempotency_keys where key = 'K'`);
+  expect(stored).toEqual({ hash, result: { json: made, meta: { values, v: 1 } } });
+  await run(`delete from idempotency_keys where key = 'K'`);
 });

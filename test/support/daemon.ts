@@ -6,6 +6,8 @@ export interface Daemon {
   readonly ended: Promise<unknown>;
   /** Returns its log so far. */
   log(): string;
+  /** Ends it with SIGTERM. */
+  stop(): Promise<void>;
 }
 
 /** Starts a program that logs to standard error, and waits for the line that reports it is ready. */
@@ -26,5 +28,9 @@ export async function startDaemon(
       if (ready.test(log)) resolve();
     });
   });
-  return { process: child, ended, log: () => log };
+  const stop = async (): Promise<void> => {
+    child.kill();
+    await ended;
+  };
+  return { process: child, ended, log: () => log, stop };
 }

@@ -17,7 +17,7 @@ import { DIRECT_SESSION } from '../../src/gateway/database/session-settings.ts';
 import { createLog, type Log } from '../../src/gateway/telemetry/log.ts';
 import { MIGRATIONS } from '../../src/store/migrations.ts';
 import { createDatabaseOn, dropDatabaseOn, migratePostgres, runSql } from './postgres.ts';
-import { killPrograms } from './program.ts';
+import { killPrograms, type Program, startProgram } from './program.ts';
 
 /** The embedded database or a server. */
 export type DatabaseKind = 'PGlite' | 'PostgreSQL';
@@ -140,7 +140,7 @@ export const openCopyOnPostgres = async (config: Config, log: Log): Promise<Test
 export const openCopyOnPglite = async (config: Config, log: Log): Promise<TestDatabase> =>
   (await openRawPglite()).open(config, log);
 
-/** A store for the programs that a test starts. */
+/** A store for the programs or gateways that a test starts. */
 export interface ProgramStore {
   /** The variables with which a program uses this store. */
   readonly environment: Readonly<Record<string, string>>;
@@ -187,4 +187,16 @@ export function useProgramStore(on: DatabaseKind = 'PostgreSQL'): ProgramStore {
     };
   });
   return store;
+}
+
+/** Starts a gateway as an operator does, for the tests of a file or a describe(). */
+export function useProgram(
+  store: ProgramStore,
+  variables: Readonly<Record<string, string>> = {},
+): Program {
+  const program = {} as Program;
+  beforeAll(async () => {
+    Object.assign(program, await startProgram({ ...store.environment, ...variables }));
+  });
+  return program;
 }

@@ -67,11 +67,11 @@ export interface Gateway {
 /** Opens the database of a gateway. */
 export type OpenDatabase = (config: Config, log: Log) => Promise<TestDatabase>;
 
-/** Returns a function that opens the pet store at a URL. */
+/** Returns a function that opens the pet store at a URL, or at that of a store, which may not exist yet. */
 export const openAt =
-  (url: string): OpenDatabase =>
+  (at: string | { readonly url: string }): OpenDatabase =>
   (config, log) =>
-    openPostgres(MIGRATIONS, url, config, log);
+    openPostgres(MIGRATIONS, typeof at === 'string' ? at : at.url, config, log);
 
 /** Returns a function that opens the database of another gateway, and does not close it. */
 export const openThatOf =
@@ -148,16 +148,48 @@ export async function startGateway(
   };
 }
 
+/** Returns the warnings that a gateway has logged, except those about slow statements, which have fields. */
+export const warningsOf = ({ loggedWarnings }: Gateway): string[] =>
+  loggedWarnings.filter((entry) => typeof entry === 'string');
+
+/** Returns what /ready reports, for reads and for writes. */
+export async function readinessOf(of: Gateway): Promise<unknown[]> {
+  const [any, forWrites] = [await of.rest('/ready'), await of.rest('/ready?for=writes')];
+  const { writes } = (await any.json()) as { writes?: boolean };
+  return [any.status, writes, forWrites.status];
+}
+
 /** The gateway of the tests that `useGateway` or `describeOnGateways` provides. */
 export let gateway: Gateway;
 
-/** Starts a gateway for the tests of a file or a describe(), on the first database of the current Vitest project. */
-export function useGateway(): void {
+/** Starts a gateway for the tests of a file or a describe(). */
+export function useGateway(...args: Parameters<typeof startGateway>): void {
   beforeAll(async () => {
-    gateway = await startGateway();
+    gateway = await startGateway(...args);
   });
   afterAll(() => gateway.close());
 }
+
+/** Starts another gateway for these tests, on the database of `gateway`. */
+export function useOther(
+  environment: Record<string, string>,
+  limits?: Partial<Limits>,
+  store?: Store,
+): Gateway {
+  const other = {} as Gateway;
+  beforeAll(async () => {
+    Object.assign(other, await startOther(environment, limits, store));
+  });
+  afterAll(() => other.close());
+  return other;
+}
+
+/** Starts another gateway on the database of `gateway`. */
+export const startOther = (
+  environment: Record<string, string>,
+  limits?: Partial<Limits>,
+  store?: Store,
+): Promise<Gateway> => startGateway(environment, openThatOf(gateway), limits, store);
 
 /** Declares tests that run on each database of the current Vitest project, with a gateway on it. */
 export function describeOnGateways(declareTests: () => void): void {

@@ -1,5 +1,5 @@
 import { type Client, createClient } from 'graphql-ws';
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 
 import type { ClientError, Gateway } from './gateway.ts';
@@ -96,6 +96,13 @@ interface EventsOptions {
   readonly headers?: Record<string, string>;
   readonly method?: 'GET' | 'POST';
 }
+
+/** Like openEvents(), until the test ends. */
+export const openUntilEnd: typeof openEvents = async (...args) => {
+  const stream = await openEvents(...args);
+  onTestFinished(() => stream.disconnect());
+  return stream;
+};
 
 /** Sends an operation or its parameters, and returns results as they arrive. */
 export async function openEvents(

@@ -38,6 +38,11 @@ export async function findLine({ entries }: Program, response: Response): Promis
   return entries.find(isLine) ?? { msg: '' };
 }
 
+/** Waits for a line of the log with these fields. */
+export async function expectLogged({ entries }: Program, fields: object): Promise<void> {
+  await expect.poll(() => entries).toContainEqual(expect.objectContaining(fields));
+}
+
 /** Expects no data from callers or the store in the log, whatever fails. FAULTS must have been run on the store. */
 export async function expectNoDataLogged(program: Program): Promise<void> {
   const Authorization = `Bearer ${SECRET}`;

@@ -10,25 +10,17 @@ export const hashOf = (text: string): string => createHash('sha256').update(text
 export const toManifest = (...texts: string[]): Record<string, string> =>
   Object.fromEntries(texts.map((text) => [hashOf(text), text]));
 
-/** Calls `use` with the path of a folder that exists only during the call. */
-export async function withFolder<Result>(
-  use: (folder: string) => Promise<Result> | Result,
+/** Calls `use` with the path of a manifest that exists only during the call. The gateway must start within `use`. */
+export async function withManifest<Result>(
+  content: unknown,
+  use: (file: string) => Promise<Result> | Result,
 ): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), 'documents-'));
+  const file = join(folder, 'trusted.json');
+  writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
   try {
-    return await use(folder);
+    return await use(file);
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
-
-/** Calls `use` with the path of a manifest that exists only during the call. The gateway must start within `use`. */
-export const withManifest = <Result>(
-  content: unknown,
-  use: (file: string) => Promise<Result> | Result,
-): Promise<Result> =>
-  withFolder((folder) => {
-    const file = join(folder, 'trusted.json');
-    writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
-    return use(file);
-  });

@@ -1,5 +1,14 @@
+import { StoreBuilder } from '../../src/gateway/index.ts';
 import type { Model } from '../../src/gateway/model/stored-table.ts';
 import { toEnumName } from '../../src/gateway/model/words.ts';
+
+/** Returns the builder of a store with some tables, and without a schema.prisma. */
+export const builderOf = (tables: Readonly<Record<string, Model>>) =>
+  new StoreBuilder<{ PrismaTypes: object }>({
+    datamodel: { datamodel: { models: {} } },
+    tables,
+    scopes: ['any'],
+  });
 
 /** A column of a model for a test. */
 export interface TestColumn {

@@ -62,13 +62,15 @@ const PROGRAMS = {
   bookshop: ['--import', 'tsx', 'test/gateway/bookshop/main.ts'],
 };
 
-/** Starts a program as an operator does, without waiting for it; `output` is the descriptor of a file for its log. */
+/** Starts a program as an operator does, without waiting for it; `output` is the descriptor of a file for its log, and `cwd` the folder of another copy. */
 export function spawnProgram(
   name: keyof typeof PROGRAMS,
   environment: Readonly<Record<string, string | undefined>>,
   output?: number,
+  cwd = '.',
 ): Program {
   const child = spawn(process.execPath, [...V8_FLAGS, ...PROGRAMS[name]], {
+    cwd,
     env: { PORT: '0', STOP_DELAY_MS: '0', ...environment },
     stdio: ['ignore', output ?? 'pipe', 'pipe'],
   });
@@ -120,8 +122,9 @@ export function spawnProgram(
 export async function startProgram(
   environment: Readonly<Record<string, string>>,
   name: keyof typeof PROGRAMS = 'main',
+  cwd?: string,
 ): Promise<Program> {
-  const program = spawnProgram(name, environment);
+  const program = spawnProgram(name, environment, undefined, cwd);
   await program.logged(LISTENING);
   return program;
 }

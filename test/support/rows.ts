@@ -1,5 +1,5 @@
 import { ENUMS, TABLES } from '../../src/store/generated/tables.ts';
-import { listedValue, numbersOf, requireAllowed } from './values.ts';
+import { numbersOf, requireAllowed } from './values.ts';
 
 type Table = (typeof TABLES)[keyof typeof TABLES];
 
@@ -36,15 +36,6 @@ export const MODELS: readonly Model[] = Object.values(TABLES).map((table: Table)
 
 const MAX_INT = 2 ** 31 - 1;
 
-const SQL_TYPES: Readonly<Record<string, string>> = {
-  Int: 'integer',
-  BigInt: 'bigint',
-  Boolean: 'boolean',
-  DateTime: 'timestamptz',
-  Date: 'date',
-  String: 'text',
-};
-
 /** SQL for a number of row `n` from 0 to below `count`, which does not depend on the values of other columns. */
 const spread = ({ ownColumn }: Column, count: number, purpose = ''): string =>
   `(hashtextextended('${ownColumn} ${purpose}' || n, 0) & ${MAX_INT})::integer % ${count}`;
@@ -69,11 +60,6 @@ function valueOf({ type: model, uniques }: Model, column: Column, rows: number) 
   const { field, type, maxLength } = column;
   const isUnique = column.isUnique || uniques.some((fields) => fields.includes(field));
   const known = Object.entries(ENUMS).find(([name]) => name === type)?.[1];
-  if (listedValue(model, field, 0) !== undefined) {
-    const listed = Array.from({ length: rows + 1 }, (_, n) => listedValue(model, field, n));
-    const json = JSON.stringify(listed).replaceAll("'", "''");
-    return `(jsonb '${json}' ->> n)::${known?.type ?? SQL_TYPES[type]}`;
-  }
   if (known)
     return `('{${known.values.join()}}'::${known.type}[])[${spread(column, known.values.length)} + 1]`;
   if (type === 'String') requireAllowed(model, field, 'Name 7919'.slice(0, maxLength ?? undefined));

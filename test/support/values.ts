@@ -2,16 +2,6 @@ import { z } from 'zod';
 
 import { petStore } from '../../src/store/index.ts';
 
-/**
- * Values of columns and inputs that cannot be derived from their rule or the model, by `Type.field`, as the database
- * stores them. `n` differs in each row.
- */
-const VALUES: Readonly<Record<string, (n: number) => string | number>> = {};
-
-/** Returns the listed value of a field in row `n`; undefined if values are derived. */
-export const listedValue = (type: string, field: string, n: number): string | number | undefined =>
-  VALUES[`${type}.${field}`]?.(n);
-
 const ruleOf = (type: string, field: string): z.ZodType | undefined =>
   petStore.repositories.get(type)?.inputs.find(({ name }) => name === field)?.rule;
 
@@ -29,5 +19,7 @@ export function numbersOf(type: string, field: string): { least: number; count: 
 /** Returns a derived value. @throws Error if the field's rule does not allow it */
 export function requireAllowed<Value>(type: string, field: string, value: Value): Value {
   if (ruleOf(type, field)?.safeParse(value).success !== false) return value;
-  throw new Error(`Add values of ${type}.${field} to VALUES in test/support/values.ts.`);
+  throw new Error(
+    `Derive another value of ${type}.${field} in crud.ts and rows.ts of test/support.`,
+  );
 }

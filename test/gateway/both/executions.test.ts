@@ -1,6 +1,6 @@
 import { getNamedType, type GraphQLField, isLeafType, isObjectType } from 'graphql';
 import { raw } from 'sql-template-tag';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import type { Field as Column } from '../../../src/gateway/model/stored-table.ts';
 import type { Repository } from '../../../src/gateway/repository.ts';
@@ -8,7 +8,7 @@ import type { Store } from '../../../src/gateway/store.ts';
 import { petStore } from '../../../src/store/index.ts';
 import { openPgliteOf, openPostgresOf } from '../../support/bookshop.ts';
 import { describeOnDatabases, openCopy } from '../../support/databases.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { gateway, useGateway } from '../../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 import { insertSql, MODELS } from '../../support/rows.ts';
 import { bookshop } from '../bookshop/index.ts';
@@ -104,23 +104,21 @@ const requiredOf = ({ fields, id }: Repository): Column[] =>
       !isNullable && !isReference && ownColumn !== id.column,
   );
 
+/** Returns the codes of the errors in the response to a query, which must be the same until it has been compiled. */
+async function codesFor(query: string): Promise<string[]> {
+  const first = await gateway.graphql(query);
+  for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
+    expect(await gateway.graphql(query), `${query}${CURE}`).toEqual(first);
+  }
+  return (first.errors ?? []).map(({ extensions: { code } }) => code);
+}
+
 describeOnDatabases((database) => {
   describe.each(STORES)('%s', (_name, store, open, inserts) => {
-    let gateway: Gateway;
+    useGateway({}, open[database], {}, store);
     beforeAll(async () => {
-      gateway = await startGateway({}, open[database], {}, store);
       for (const insert of inserts) await gateway.db.write(raw(insert));
     });
-    afterAll(() => gateway.close());
-
-    /** Returns the codes of the errors in the response to a query, which must be the same until it has been compiled. */
-    async function codesFor(query: string): Promise<string[]> {
-      const first = await gateway.graphql(query);
-      for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
-        expect(await gateway.graphql(query), `${query}${CURE}`).toEqual(first);
-      }
-      return (first.errors ?? []).map(({ extensions: { code } }) => code);
-    }
 
     it('returns each value of a row, also a computed one, however often it is read', async () => {
       for (const type of store.repositories.keys()) {

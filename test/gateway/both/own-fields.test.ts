@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 
 import { raw } from 'sql-template-tag';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import {
   copyBookshop,
@@ -10,7 +10,7 @@ import {
   openPostgresOf,
 } from '../../support/bookshop.ts';
 import { describeOnDatabases } from '../../support/databases.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { gateway, startGateway, useGateway } from '../../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 import { untilSettled } from '../../support/settled.ts';
 import { bookshop } from '../bookshop/index.ts';
@@ -21,27 +21,38 @@ const OPEN = { PGlite: openPgliteOf, PostgreSQL: openPostgresOf };
 const costOf = (name: string) =>
   bookshop.schema.getQueryType()?.getFields()[name]?.extensions.directives?.cost?.weight;
 
+/** Expects the same data from graphql-js and from the compiled statement; returns the last number of statements. */
+async function expectData(query: string, data: object): Promise<number> {
+  for (let time = 0; time <= TIMES_UNTIL_COMPILED; time += 1) {
+    gateway.statements.length = 0;
+    expect(await gateway.data(query)).toEqual(data);
+  }
+  return gateway.statements.length;
+}
+
+const expectFailure = async (query: string, path: unknown[]): Promise<void> => {
+  const { data, errors } = await gateway.graphql(query);
+  expect(errors).toMatchObject([{ path, extensions: { code: 'INTERNAL_SERVER_ERROR' } }]);
+  expect(JSON.stringify(data)).toContain('"releasedOn":null');
+};
+
+/** Returns the error of a book that can't be created. */
+const fails = async (fields: string): Promise<unknown> =>
+  (
+    await gateway.data(`mutation { made: createBook(input: { title: "Three", ${fields} }) {
+      ... on Error { code message } } }`)
+  ).made;
+
 describeOnDatabases((database) => {
-  let gateway: Gateway;
-  beforeAll(async () => {
-    gateway = await startGateway({}, OPEN[database](bookshop), {}, bookshop);
-    await gateway.data(`mutation {
+  useGateway({}, OPEN[database](bookshop), {}, bookshop);
+  beforeAll(() =>
+    gateway.data(`mutation {
       a: createAuthor(input: { name: "Ada" }) { __typename }
       b: createAuthor(input: { name: "Bo" }) { __typename }
       c: createBook(input: { title: "One", isbn: "1111111111111", copies: 2, authorId: "1" }) { __typename }
       d: createBook(input: { title: "Two", isbn: "2222222222222", copies: 0, authorId: "1" }) { __typename }
-    }`);
-  });
-  afterAll(() => gateway.close());
-
-  /** Expects the same data from graphql-js and from the compiled statement; returns the last number of statements. */
-  async function expectData(query: string, data: object): Promise<number> {
-    for (let time = 0; time <= TIMES_UNTIL_COMPILED; time += 1) {
-      gateway.statements.length = 0;
-      expect(await gateway.data(query)).toEqual(data);
-    }
-    return gateway.statements.length;
-  }
+    }`),
+  );
 
   it('fields that a store computes, from a row or from the number of related rows, are compiled with the rest', async () => {
     const query = '{ books { nodes { title isSoldOut } } authors { nodes { name bookCount } } }';
@@ -80,11 +91,6 @@ describeOnDatabases((database) => {
   });
 
   it('a day that only SQL can store is an error of its field in every response, and is logged', async () => {
-    const expectFailure = async (query: string, path: unknown[]): Promise<void> => {
-      const { data, errors } = await gateway.graphql(query);
-      expect(errors).toMatchObject([{ path, extensions: { code: 'INTERNAL_SERVER_ERROR' } }]);
-      expect(JSON.stringify(data)).toContain('"releasedOn":null');
-    };
     for (const day of ['infinity', '-infinity', '10000-01-01']) {
       await gateway.db.write(raw(`update books set released_on = '${day}' where id = 2`));
       for (let time = 0; time <= TIMES_UNTIL_COMPILED; time += 1) {
@@ -107,13 +113,6 @@ describeOnDatabases((database) => {
     gateway.loggedErrors.length = 0;
     await gateway.db.write(raw('update books set released_on = null where id = 2'));
   });
-
-  /** Returns the error of a book that can't be created. */
-  const fails = async (fields: string): Promise<unknown> =>
-    (
-      await gateway.data(`mutation { made: createBook(input: { title: "Three", ${fields} }) {
-        ... on Error { code message } } }`)
-    ).made;
 
   it('a value that must be unique, a related row and a CHECK have an error of their own', async () => {
     expect(await fails('isbn: "1111111111111"')).toEqual({

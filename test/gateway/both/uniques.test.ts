@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
-import { StoreBuilder, createRepository, createTables } from '../../../src/gateway/index.ts';
+import { createRepository, createTables } from '../../../src/gateway/index.ts';
 import { petStore } from '../../../src/store/index.ts';
 import { describeOnDatabases, openRaw } from '../../support/databases.ts';
-import { type Gateway, type OpenDatabase, startGateway } from '../../support/gateway.ts';
-import { modelOf } from '../../support/models.ts';
+import { gateway, type OpenDatabase, useGateway } from '../../support/gateway.ts';
+import { builderOf, modelOf } from '../../support/models.ts';
 
 const COLUMNS = [
   { name: 'owner', type: 'BigInt', isNullable: false },
@@ -37,11 +37,7 @@ const Slot = modelOf('Slot', 'slots', COLUMNS, [
 ]);
 
 function createStore() {
-  const store = new StoreBuilder<{ PrismaTypes: object }>({
-    datamodel: { datamodel: { models: {} } },
-    tables: { Slot },
-    scopes: ['any'],
-  });
+  const store = builderOf({ Slot });
   const sizes = ['small', 'large'] as const;
   store.builder.enumType('Size', { values: sizes });
   const enums = { Size: { type: 'slot_size', values: sizes } };
@@ -83,11 +79,24 @@ const SLOT = {
 };
 const OTHER = { ...SLOT, owner: '2', label: 'another' };
 
+const fails = async (mutation: string, type: string, input: unknown, line = '') => {
+  const { result } = await gateway.data(
+    `mutation ($input: ${type}) { result: ${mutation} {
+      ... on Error { code message httpStatus }
+      ... on SlotOwnerLabelTaken { __typename ${line} }
+      ... on SlotLabelNoteStartsAtOnDayIsFirstSizeCountTaken { __typename ${line} } } }`,
+    { input },
+  );
+  return result;
+};
+
+const change = (...lines: object[]) =>
+  fails('updateSlots(input: $input)', '[SlotUpdateLine!]!', lines, 'line');
+
 describeOnDatabases(() => {
-  let gateway: Gateway;
+  useGateway({}, open, {}, createStore());
   let ids: string[];
   beforeAll(async () => {
-    gateway = await startGateway({}, open, {}, createStore());
     ids = [];
     for (const input of [SLOT, OTHER, { ...OTHER, owner: '3', count: 0 }]) {
       const { createSlot } = await gateway.data(
@@ -97,20 +106,7 @@ describeOnDatabases(() => {
       ids.push(createSlot.id);
     }
   });
-  afterAll(() => gateway.close());
 
-  const fails = async (mutation: string, type: string, input: unknown, line = '') => {
-    const { result } = await gateway.data(
-      `mutation ($input: ${type}) { result: ${mutation} {
-        ... on Error { code message httpStatus }
-        ... on SlotOwnerLabelTaken { __typename ${line} }
-        ... on SlotLabelNoteStartsAtOnDayIsFirstSizeCountTaken { __typename ${line} } } }`,
-      { input },
-    );
-    return result;
-  };
-  const change = (...lines: object[]) =>
-    fails('updateSlots(input: $input)', '[SlotUpdateLine!]!', lines, 'line');
   const LONG = 'SLOT_LABEL_NOTE_STARTS_AT_ON_DAY_IS_FIRST_SIZE_COUNT_TAKEN';
   const SHORT = 'SLOT_OWNER_LABEL_TAKEN';
 

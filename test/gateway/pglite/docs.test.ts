@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { Variables } from '../../../src/gateway/config/variables.ts';
 import { withGatewayErrors } from '../../../src/gateway/contract/error-codes.ts';
@@ -10,7 +10,7 @@ import { fillSample } from '../../../src/gateway/server/fill-sample.ts';
 import { petStore } from '../../../src/store/index.ts';
 import { openCopyOnPglite } from '../../support/databases.ts';
 import { type Block, blocksOf, read, requestOf } from '../../support/documents.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { gateway, useGateway } from '../../support/gateway.ts';
 import { openEvents } from '../../support/live.ts';
 import { post } from '../../support/post.ts';
 
@@ -64,11 +64,7 @@ const samplesOf = (blocks: readonly Block[]): { request: Block; response: Block 
 
 const isSubscription = (text: string): boolean => text.includes('text/event-stream');
 
-let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await startGateway({}, openCopyOnPglite);
-});
-afterAll(() => gateway.close());
+useGateway({}, openCopyOnPglite);
 
 async function resetStore(): Promise<void> {
   await gateway.db.write(sql`truncate categories, pets, orders, inventory_items,

@@ -7,7 +7,7 @@ import { pathOf } from '../../../src/gateway/transport/rest/create-rest.ts';
 import { petStore } from '../../../src/store/index.ts';
 import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { BROWSER, resolveFrom } from '../../support/browsing.ts';
-import { copyOnPostgres } from '../../support/databases.ts';
+import { useProgramStore } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { readMetrics, type Sample } from '../../support/metrics.ts';
 import { readDeployed, readPanelQueries, readPanels, readRules } from '../../support/prometheus.ts';
@@ -17,19 +17,15 @@ const alerts = rules.filter(({ alert }) => alert !== undefined);
 const records = rules.flatMap(({ record }) => record ?? []);
 
 let gateway: Gateway;
-let dropStore: () => Promise<void>;
+const store = useProgramStore();
 beforeAll(async () => {
-  const { url, drop } = await copyOnPostgres();
-  dropStore = drop;
+  const { url } = store;
   // Only a gateway with a replica has a metric of it.
   gateway = await startGateway({ DATABASE_URL: url, DATABASE_REPLICA_URL: url }, (config, log) =>
     openDatabase(MIGRATIONS, config, log),
   );
 });
-afterAll(async () => {
-  await gateway.close();
-  await dropStore();
-});
+afterAll(() => gateway.close());
 
 /** The names of a metric's samples. */
 const sampleNames = (name: string, type: string): string[] =>
@@ -66,33 +62,29 @@ async function openAll(own: Gateway, ...start: string[]): Promise<Set<string>> {
 
 const isPoll = ({ labels }: Sample): boolean => labels['route'] === '/metrics';
 
-describe('the routes in the panels and alerts', () => {
-  it('are /graphql, the REST routes and unknown paths, of all that a gateway serves', async () => {
-    const exprs = [...readPanelQueries(), ...rules].map(({ expr }) => expr);
-    const selectors = new Set(routeSelectors(exprs));
-    expect(selectors.size).toBe(1);
-    const [, pattern = ''] = /^route!~"(.*)"$/.exec([...selectors].join('')) ?? [];
-    const isSelected = (route: string): boolean => !new RegExp(`^(${pattern})$`).test(route);
+it('the routes in the panels and alerts are /graphql, the REST routes and unknown paths, of all that a gateway serves', async () => {
+  const exprs = [...readPanelQueries(), ...rules].map(({ expr }) => expr);
+  const selectors = new Set(routeSelectors(exprs));
+  expect(selectors.size).toBe(1);
+  const [, pattern = ''] = /^route!~"(.*)"$/.exec([...selectors].join('')) ?? [];
+  const isSelected = (route: string): boolean => !new RegExp(`^(${pattern})$`).test(route);
 
-    const own = await startGateway();
-    const opened = await openAll(own, '/', '/health', '/ready', '/nowhere', '/favicon.ico');
-    const counts = async () =>
-      (await readMetrics(own)).filter(({ name }) => name === 'http_request_duration_seconds_count');
-    // Each request is counted once, but only after its response is complete.
-    await expect
-      .poll(async () =>
-        (await counts()).reduce((sum, one) => sum + (isPoll(one) ? 0 : one.value), 0),
-      )
-      .toBe(opened.size - 1);
-    const routes = new Set((await counts()).map(({ labels }) => labels['route'] ?? ''));
-    await own.close();
+  const own = await startGateway();
+  const opened = await openAll(own, '/', '/health', '/ready', '/nowhere', '/favicon.ico');
+  const counts = async () =>
+    (await readMetrics(own)).filter(({ name }) => name === 'http_request_duration_seconds_count');
+  // Each request is counted once, but only after its response is complete.
+  await expect
+    .poll(async () => (await counts()).reduce((sum, one) => sum + (isPoll(one) ? 0 : one.value), 0))
+    .toBe(opened.size - 1);
+  const routes = new Set((await counts()).map(({ labels }) => labels['route'] ?? ''));
+  await own.close();
 
-    const pages = ['/', '/assets', '/docs/moving', '/guide/api', '/metrics', '/schema.graphql'];
-    expect([...routes]).toEqual(expect.arrayContaining(pages));
-    const counted = ['/graphql', 'other', ...petStore.rest.routes.map(pathOf)];
-    expect([...routes].filter(isSelected).toSorted()).toEqual(counted.toSorted());
-    expect(isSelected('/books/{bookId}')).toBe(true);
-  });
+  const pages = ['/', '/assets', '/docs/moving', '/guide/api', '/metrics', '/schema.graphql'];
+  expect([...routes]).toEqual(expect.arrayContaining(pages));
+  const counted = ['/graphql', 'other', ...petStore.rest.routes.map(pathOf)];
+  expect([...routes].filter(isSelected).toSorted()).toEqual(counted.toSorted());
+  expect(isSelected('/books/{bookId}')).toBe(true);
 });
 
 // Two labels look like metrics.

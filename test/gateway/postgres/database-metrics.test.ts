@@ -1,25 +1,17 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, it } from 'vitest';
+import { afterEach, beforeEach, expect, inject, it } from 'vitest';
 
-import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { MIGRATIONS } from '../../../src/store/migrations.ts';
-import { copyOnPostgres } from '../../support/databases.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { useProgramStore } from '../../support/databases.ts';
+import { type Gateway, openAt, startGateway } from '../../support/gateway.ts';
 import { readMetrics } from '../../support/metrics.ts';
 import { runSql } from '../../support/postgres.ts';
 
 let gateway: Gateway;
-let store: Awaited<ReturnType<typeof copyOnPostgres>>;
-beforeAll(async () => {
-  store = await copyOnPostgres();
-});
+const store = useProgramStore();
 // The database's settings apply only to new connections, and a gateway keeps the connection of its checks.
 beforeEach(async () => {
-  gateway = await startGateway({}, (config, log) =>
-    openPostgres(MIGRATIONS, store.url, config, log),
-  );
+  gateway = await startGateway({}, openAt(store));
 });
 afterEach(() => gateway.close());
-afterAll(() => store.drop());
 
 /** Returns the values of the metrics with this prefix, by the rest of their names. */
 const metricsOf = async (prefix: string): Promise<Record<string, number>> =>

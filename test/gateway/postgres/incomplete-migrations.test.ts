@@ -1,24 +1,20 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { expect, inject, it } from 'vitest';
 
 import { readConfig } from '../../../src/gateway/config/config.ts';
 import type { Store } from '../../../src/gateway/index.ts';
 import { openDatabaseOf } from '../../../src/gateway/server/serve.ts';
 import { createLog } from '../../../src/gateway/telemetry/log.ts';
+import { useFolder } from '../../support/folders.ts';
 import { createDatabaseOn, dropDatabaseOn } from '../../support/postgres.ts';
 import { bookshop } from '../bookshop/index.ts';
 
 const LINE = "SELECT record_changes_of('books', 'Book', 'id');";
 
-let folder = '';
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'migrations-'));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = useFolder();
 
 /** Opens the bookshop on a new database, with other SQL in place of some in its migration. */
 async function open(

@@ -1,12 +1,10 @@
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 
 import { readConfig } from '../../../src/gateway/config/config.ts';
 import { fillSample } from '../../../src/gateway/server/fill-sample.ts';
 import { createLog } from '../../../src/gateway/telemetry/log.ts';
-import { copyOnPostgres } from '../../support/databases.ts';
+import { useProgramStore } from '../../support/databases.ts';
+import { listen } from '../../support/listen.ts';
 import { post } from '../../support/post.ts';
 import { importTraced } from '../../support/traced-program.ts';
 
@@ -28,24 +26,15 @@ function changesIn(files: readonly string[]): number {
 /** The files that ran, in the order of their first call. */
 let files: readonly string[];
 let data: unknown;
-let close: () => Promise<void>;
+const store = useProgramStore();
 beforeAll(async () => {
   const { createGateway, openDatabaseOf, petStore } = await importTraced();
-  const { url: store, drop } = await copyOnPostgres();
-  const config = readConfig({ DATABASE_URL: store });
+  const config = readConfig(store.environment);
   const log = createLog('error');
   const db = await openDatabaseOf(petStore, config, log);
   await fillSample(db, petStore);
   const { server } = await createGateway(petStore, db, config, log);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  close = async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => void server.close(resolve));
-    await db.close();
-    await drop();
-  };
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = await listen(server);
   // The first query does one-time work, such as opening a connection.
   await (await post({ url }, { query: '{ category(id: 1) { pets { nodes { name } } } }' })).text();
   // Each document is new, so none is cached. The shortest trace is used: longer ones may contain code that a timer ran.
@@ -57,8 +46,12 @@ beforeAll(async () => {
     traces.push([...tracedFiles]);
   }
   [files = []] = traces.toSorted((a, b) => a.length - b.length || changesIn(a) - changesIn(b));
+  return async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => void server.close(resolve));
+    await db.close();
+  };
 });
-afterAll(() => close());
 
 it(`a small query runs code in at most ${MAX_FILES} source files, and moves from one folder to another at most ${MAX_CHANGES_OF_FOLDER} times`, () => {
   expect(data).toMatchObject({ data: { pet: { category: { name: expect.any(String) } } } });

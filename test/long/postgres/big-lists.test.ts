@@ -4,15 +4,13 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, expect, it } from 'vitest';
 
 import { openCopyOnPostgres } from '../../support/databases.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { gateway, useGateway } from '../../support/gateway.ts';
 
 const ORDERS = 200_000;
 const PAGE = 1000;
-
-let gateway: Gateway;
 
 const fill = async (from: number, to: number): Promise<unknown> =>
   gateway.db.write(sql`
@@ -20,13 +18,12 @@ const fill = async (from: number, to: number): Promise<unknown> =>
     select n, 1, n % 9 + 1, case when n % 3 = 0 then timestamptz '2026-01-01' end, n % 2 = 0
     from generate_series(${from}::integer, ${to}::integer) as n`);
 
+// Filling the store may take long on a busy machine.
+useGateway({ STATEMENT_TIMEOUT_MS: '60000' }, openCopyOnPostgres);
 beforeAll(async () => {
-  // Filling the store may take long on a busy machine.
-  gateway = await startGateway({ STATEMENT_TIMEOUT_MS: '60000' }, openCopyOnPostgres);
   await gateway.db.write(sql`insert into categories (name) values ('Cats')`);
   await gateway.db.write(sql`insert into pets (name, category_id) values ('Cleo', 1)`);
 });
-afterAll(() => gateway.close());
 beforeEach(() => void (gateway.statements.length = 0));
 
 /** Requests all orders and returns the response, before any of its body is read. */
@@ -88,29 +85,25 @@ async function settledPages(): Promise<number> {
   return pages;
 }
 
-describe('the list of all orders', () => {
-  it('is complete and sorted by id, and takes hardly more memory if it is ten times as long', async () => {
-    await fill(1, ORDERS / 10);
-    await read(await openList(), ORDERS / 10);
-    const short = await read(await openList(), ORDERS / 10);
-    await fill(ORDERS / 10 + 1, ORDERS);
-    gateway.statements.length = 0;
-    const long = await read(await openList(), ORDERS);
+it('the list of all orders is complete and sorted by id, and takes hardly more memory if it is ten times as long', async () => {
+  await fill(1, ORDERS / 10);
+  await read(await openList(), ORDERS / 10);
+  const short = await read(await openList(), ORDERS / 10);
+  await fill(ORDERS / 10 + 1, ORDERS);
+  gateway.statements.length = 0;
+  const long = await read(await openList(), ORDERS);
 
-    expect([short.orders, long.orders]).toEqual([ORDERS / 10, ORDERS]);
-    expect(long.bytes).toBeGreaterThan(10 * short.bytes);
-    expect(pagesRead()).toBe(ORDERS / PAGE);
-    expect(long.heapMb - short.heapMb).toBeLessThan(5);
-  });
+  expect([short.orders, long.orders]).toEqual([ORDERS / 10, ORDERS]);
+  expect(long.bytes).toBeGreaterThan(10 * short.bytes);
+  expect(pagesRead()).toBe(ORDERS / PAGE);
+  expect(long.heapMb - short.heapMb).toBeLessThan(5);
 });
 
-describe('a client that pauses while it reads a list', () => {
-  it('makes the gateway pause its queries, and receives the rest when it continues', async () => {
-    const response = await openList();
-    // The buffers of the two sockets hold some pages; the operating system decides how many.
-    expect(await settledPages()).toBeLessThan((ORDERS / PAGE) * 0.75);
+it('a client that pauses while it reads a list makes the gateway pause its queries, and receives the rest when it continues', async () => {
+  const response = await openList();
+  // The buffers of the two sockets hold some pages; the operating system decides how many.
+  expect(await settledPages()).toBeLessThan((ORDERS / PAGE) * 0.75);
 
-    expect((await read(response, ORDERS)).orders).toBe(ORDERS);
-    expect(pagesRead()).toBe(ORDERS / PAGE);
-  });
+  expect((await read(response, ORDERS)).orders).toBe(ORDERS);
+  expect(pagesRead()).toBe(ORDERS / PAGE);
 });

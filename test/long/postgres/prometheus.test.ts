@@ -182,8 +182,7 @@ describe.skipIf(!hasPrometheus)("Prometheus (needs Debian's `prometheus` package
   afterAll(async () => {
     end.abort();
     await load;
-    prometheus.process.kill();
-    await prometheus.ended;
+    await prometheus.stop();
     await rm(folder, { recursive: true, force: true });
     await killPrograms();
     await replication.stop();

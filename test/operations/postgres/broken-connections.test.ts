@@ -1,10 +1,10 @@
 import { METHODS } from 'node:http';
 import { connect } from 'node:net';
 
-import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 
-import { useProgramStore } from '../../support/databases.ts';
-import { isReady, type Program, startProgram } from '../../support/program.ts';
+import { useProgram, useProgramStore } from '../../support/databases.ts';
+import { isReady } from '../../support/program.ts';
 import { rounds } from '../../support/rounds.ts';
 
 const ROUNDS = rounds(1, 5);
@@ -14,10 +14,7 @@ const INFO = 30;
 
 // Connections are handled the same way with both databases, and programs start faster with PostgreSQL.
 const store = useProgramStore();
-let program: Program;
-beforeAll(async () => {
-  program = await startProgram({ ...store.environment, REQUEST_TIMEOUT_MS: '200' });
-});
+const program = useProgram(store, { REQUEST_TIMEOUT_MS: '200' });
 
 const HOST = 'Host: localhost';
 const BODY = '{"query":"{ __typename }"}';

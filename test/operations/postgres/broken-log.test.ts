@@ -54,18 +54,23 @@ async function expectUndisturbed(program: Program, url: string): Promise<void> {
   expect(performance.now() - begin).toBeLessThan(10_000);
 }
 
+/** Expects that of a gateway whose log goes to a file that can't be written to. */
+async function expectUndisturbedBy(path: string): Promise<void> {
+  const port = String(await freePort());
+  const file = openSync(path, 'w');
+  const program = spawnProgram('main', { ...store.environment, PORT: port }, file);
+  closeSync(file);
+  const url = `http://127.0.0.1:${port}`;
+  await expect.poll(() => isReady(url)).toBe(true);
+  await expectUndisturbed(program, url);
+}
+
 describe.skipIf(process.platform !== 'linux')(
   'standard output that cannot be written to',
   { timeout: 60_000 },
   () => {
     it('affects neither callers nor the shutdown on SIGTERM', async () => {
-      const port = String(await freePort());
-      const file = openSync('/dev/full', 'w');
-      const program = spawnProgram('main', { ...store.environment, PORT: port }, file);
-      closeSync(file);
-      const url = `http://127.0.0.1:${port}`;
-      await expect.poll(() => isReady(url)).toBe(true);
-      await expectUndisturbed(program, url);
+      await expectUndisturbedBy('/dev/full');
     });
 
     it('affects neither callers nor the shutdown if it is a terminal that nobody reads, as after Ctrl-S', async () => {
@@ -74,13 +79,7 @@ describe.skipIf(process.platform !== 'linux')(
       onTestFinished(() => void terminal.kill());
       const [name] = await once(terminal.stdout, 'data');
       terminal.stdout.pause();
-      const port = String(await freePort());
-      const file = openSync(String(name).trim(), 'w');
-      const program = spawnProgram('main', { ...store.environment, PORT: port }, file);
-      closeSync(file);
-      const url = `http://127.0.0.1:${port}`;
-      await expect.poll(() => isReady(url)).toBe(true);
-      await expectUndisturbed(program, url);
+      await expectUndisturbedBy(String(name).trim());
     });
 
     it('does not prevent the exit of a gateway that fails to start', async () => {
@@ -138,19 +137,17 @@ describe.skipIf(process.platform !== 'linux')(
   },
 );
 
-describe('a program that is killed', () => {
-  it('has written its warnings, and every line before them', async () => {
-    const kill = `process.once('SIGWINCH', () => {
-      process.emitWarning('Planted.');
-      setImmediate(() => process.kill(process.pid, 'SIGKILL'));
-    })`;
-    const preload = `--import "data:text/javascript,${encodeURIComponent(kill)}"`;
-    const killed = await startProgram({ ...store.environment, NODE_OPTIONS: preload });
-    const headers = { 'x-request-id': 'before' };
-    await Promise.all(Array.from({ length: 3 }, () => fetch(`${killed.url}/pets/1`, { headers })));
-    await killed.stop('SIGWINCH');
-    const [last, ...before] = killed.entries.toReversed();
-    expect(last).toMatchObject({ level: 40, msg: 'Node.js or a package warns.' });
-    expect(before.filter(({ requestId }) => requestId === 'before')).toHaveLength(3);
-  });
+it('a program that is killed has written its warnings, and every line before them', async () => {
+  const kill = `process.once('SIGWINCH', () => {
+    process.emitWarning('Planted.');
+    setImmediate(() => process.kill(process.pid, 'SIGKILL'));
+  })`;
+  const preload = `--import "data:text/javascript,${encodeURIComponent(kill)}"`;
+  const killed = await startProgram({ ...store.environment, NODE_OPTIONS: preload });
+  const headers = { 'x-request-id': 'before' };
+  await Promise.all(Array.from({ length: 3 }, () => fetch(`${killed.url}/pets/1`, { headers })));
+  await killed.stop('SIGWINCH');
+  const [last, ...before] = killed.entries.toReversed();
+  expect(last).toMatchObject({ level: 40, msg: 'Node.js or a package warns.' });
+  expect(before.filter(({ requestId }) => requestId === 'before')).toHaveLength(3);
 });

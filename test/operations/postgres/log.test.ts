@@ -4,11 +4,18 @@ import { once } from 'node:events';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { connectTo } from '../../support/callers.ts';
-import { useProgramStore } from '../../support/databases.ts';
+import { useProgram, useProgramStore } from '../../support/databases.ts';
 import { countStreams, openEvents, openInitialized } from '../../support/live.ts';
-import { ENDED, expectNoDataLogged, FAULTS, findLine, SECRET } from '../../support/logged.ts';
+import {
+  ENDED,
+  expectLogged,
+  expectNoDataLogged,
+  FAULTS,
+  findLine,
+  SECRET,
+} from '../../support/logged.ts';
 import { post } from '../../support/post.ts';
-import { type LogEntry, type Program, startProgram } from '../../support/program.ts';
+import { type LogEntry } from '../../support/program.ts';
 import { sendRaw } from '../../support/raw.ts';
 import { AUTH_BY_SECRET, bearing, mint } from '../../support/tokens.ts';
 
@@ -19,17 +26,12 @@ const FAIL = `process.once('SIGWINCH', () => process.emitWarning('Planted.', 'Ol
   process.once('SIGUSR2', () => { throw new Error('Not caught.') })`;
 
 const store = useProgramStore();
-let program: Program;
-let secured: Program;
-beforeAll(async () => {
-  program = await startProgram({
-    ...store.environment,
-    LOG_LEVEL: 'debug',
-    NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(FAIL)}"`,
-  });
-  secured = await startProgram({ ...store.environment, ...AUTH_BY_SECRET });
-  await store.run(FAULTS);
+const program = useProgram(store, {
+  LOG_LEVEL: 'debug',
+  NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(FAIL)}"`,
 });
+const secured = useProgram(store, AUTH_BY_SECRET);
+beforeAll(() => store.run(FAULTS));
 
 const lineOf = (response: Response): Promise<LogEntry> => findLine(program, response);
 
@@ -68,15 +70,13 @@ describe('a POST', () => {
     expect(sqlMs).toBeGreaterThan(1100);
     expect(sqlMs).toBeLessThan(Number(line['ms']));
     expect(line['poolMs']).toBeLessThan(1000);
-    expect(program.entries).toContainEqual(
-      expect.objectContaining({
-        level: 40,
-        requestId,
-        operationName: 'Slowly',
-        sql: expect.stringContaining('insert into categories'),
-        msg: 'A statement was slow.',
-      }),
-    );
+    await expectLogged(program, {
+      level: 40,
+      requestId,
+      operationName: 'Slowly',
+      sql: expect.stringContaining('insert into categories'),
+      msg: 'A statement was slow.',
+    });
   });
 
   it.each([
@@ -160,9 +160,7 @@ describe('a subscription', () => {
     stream.disconnect();
     const requestId = stream.response.headers.get('x-request-id');
     const ended = { msg: ENDED, requestId, operationName: 'Live', status: 'aborted' };
-    await expect
-      .poll(() => program.entries)
-      .toContainEqual(expect.objectContaining({ ...ended, operationType: 'subscription' }));
+    await expectLogged(program, { ...ended, operationType: 'subscription' });
     const wrong = await openEvents(program, query, { variables: { after: SECRET } });
     await wrong.rest();
     await expect.poll(() => program.entries.at(-1)?.['codes']).toEqual(['INVALID_CURSOR']);
@@ -175,48 +173,44 @@ describe('a subscription', () => {
     await expect.poll(() => countStreams(program)).toBe(1);
     opened.socket.terminate();
     const ended = { method: 'WebSocket', operationName: 'Socket', status: 200 };
-    await expect
-      .poll(() => program.entries)
-      .toContainEqual(expect.objectContaining({ ...ended, operationType: 'subscription' }));
+    await expectLogged(program, { ...ended, operationType: 'subscription' });
   });
 });
 
-describe('a request id', () => {
-  const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
-  const PARENT = '00f067aa0ba902b7';
-  const traceparent = `00-${TRACE}-${PARENT}-01`;
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const PARENT = '00f067aa0ba902b7';
+const traceparent = `00-${TRACE}-${PARENT}-01`;
 
-  it.each<[string, Record<string, string>, string | RegExp]>([
-    [
-      'the id that the client sent',
-      { 'x-request-id': 'cart:17.a-b_C', traceparent },
-      'cart:17.a-b_C',
-    ],
-    [
-      "a new id if the client's id has more than 128 characters",
-      { 'x-request-id': 'x'.repeat(129) },
-      UUID,
-    ],
-    ["a new id if the client's id is invalid", { 'x-request-id': 'a "b"' }, UUID],
-    ['the trace id in traceparent if the client sends no id', { traceparent }, TRACE],
-    [
-      "the trace id in traceparent if the client's id is invalid",
-      { 'x-request-id': ' é', traceparent },
-      TRACE,
-    ],
-    [
-      'a new id if traceparent has an unknown version',
-      { traceparent: `01-${TRACE}-${PARENT}-01` },
-      UUID,
-    ],
-    ['a new id if the client sends neither X-Request-Id nor traceparent', {}, UUID],
-  ])('is %s', async (_what, headers, expected) => {
-    for (const path of ['/health', '/graphql?query={__typename}', '/none']) {
-      const response = await fetch(program.url + path, { headers });
-      const id = response.headers.get('x-request-id');
-      expect(id).toMatch(typeof expected === 'string' ? new RegExp(`^${expected}$`) : expected);
-    }
-  });
+it.each<[string, Record<string, string>, string | RegExp]>([
+  [
+    'the id that the client sent',
+    { 'x-request-id': 'cart:17.a-b_C', traceparent },
+    'cart:17.a-b_C',
+  ],
+  [
+    "a new id if the client's id has more than 128 characters",
+    { 'x-request-id': 'x'.repeat(129) },
+    UUID,
+  ],
+  ["a new id if the client's id is invalid", { 'x-request-id': 'a "b"' }, UUID],
+  ['the trace id in traceparent if the client sends no id', { traceparent }, TRACE],
+  [
+    "the trace id in traceparent if the client's id is invalid",
+    { 'x-request-id': ' é', traceparent },
+    TRACE,
+  ],
+  [
+    'a new id if traceparent has an unknown version',
+    { traceparent: `01-${TRACE}-${PARENT}-01` },
+    UUID,
+  ],
+  ['a new id if the client sends neither X-Request-Id nor traceparent', {}, UUID],
+])('a request id is %s', async (_what, headers, expected) => {
+  for (const path of ['/health', '/graphql?query={__typename}', '/none']) {
+    const response = await fetch(program.url + path, { headers });
+    const id = response.headers.get('x-request-id');
+    expect(id).toMatch(typeof expected === 'string' ? new RegExp(`^${expected}$`) : expected);
+  }
 });
 
 it('a request that node:http rejects is in the log', async () => {
@@ -279,26 +273,22 @@ describe('the log at level debug', () => {
 });
 
 // Last, because it ends the program. stop-signals.test.ts tests the lines of a program that is stopped.
-describe('a warning of Node.js or a package', () => {
-  it('is a line of the log, not text on standard error', async () => {
-    program.process.kill('SIGWINCH');
-    await program.logged(/^Node\.js or a package warns\.$/);
-    const err = expect.objectContaining({ message: 'Planted.' }) as unknown;
-    expect(program.entries.at(-1)).toMatchObject({ level: 40, err });
-    expect(program.messages.filter((line) => line.includes('OldWarning'))).toEqual([]);
-  });
+it('a warning of Node.js or a package is a line of the log, not text on standard error', async () => {
+  program.process.kill('SIGWINCH');
+  await program.logged(/^Node\.js or a package warns\.$/);
+  const err = expect.objectContaining({ message: 'Planted.' }) as unknown;
+  expect(program.entries.at(-1)).toMatchObject({ level: 40, err });
+  expect(program.messages.filter((line) => line.includes('OldWarning'))).toEqual([]);
 });
 
-describe('a program that exits with an uncaught error', () => {
-  const COUNT = 100;
+const COUNT = 100;
 
-  it('writes every log line first', async () => {
-    const headers = { 'x-request-id': 'last' };
-    const { url, entries } = program;
-    await Promise.all(Array.from({ length: COUNT }, () => fetch(`${url}/pets/1`, { headers })));
-    expect(await program.stop('SIGUSR2')).toBe(1);
-    const lines = entries.filter(({ msg, requestId }) => msg === ENDED && requestId === 'last');
-    expect(lines).toHaveLength(COUNT);
-    expect(program.messages.join('\n')).toContain('Not caught.');
-  });
+it('a program that exits with an uncaught error writes every log line first', async () => {
+  const headers = { 'x-request-id': 'last' };
+  const { url, entries } = program;
+  await Promise.all(Array.from({ length: COUNT }, () => fetch(`${url}/pets/1`, { headers })));
+  expect(await program.stop('SIGUSR2')).toBe(1);
+  const lines = entries.filter(({ msg, requestId }) => msg === ENDED && requestId === 'last');
+  expect(lines).toHaveLength(COUNT);
+  expect(program.messages.join('\n')).toContain('Not caught.');
 });

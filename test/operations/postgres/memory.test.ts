@@ -1,12 +1,12 @@
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { useProgramStore } from '../../support/databases.ts';
+import { connectTo } from '../../support/callers.ts';
+import { useProgram, useProgramStore } from '../../support/databases.ts';
 import { LITTLE_MEMORY, oldBytes } from '../../support/memory.ts';
 import { readMetrics, sumOf } from '../../support/metrics.ts';
 import { post } from '../../support/post.ts';
-import { type Program, startProgram } from '../../support/program.ts';
 import { repeat } from '../../support/repeat.ts';
 
 const store = useProgramStore();
@@ -16,48 +16,28 @@ const REQUESTS_EACH = 15;
 const ROUNDS = 8;
 
 describe('a gateway', () => {
-  let program: Program;
-  beforeAll(async () => {
-    program = await startProgram({ ...store.environment, ...LITTLE_MEMORY });
-  });
-
-  /** Returns how many bytes each of many requests leaves for a major garbage collection. */
-  async function leftBytes(send: () => Promise<Response>): Promise<number> {
-    const before = await oldBytes(program);
+  const program = useProgram(store, LITTLE_MEMORY);
+  it.each([
+    ['a compiled query', '{ pets { nodes { name category { name } } } }'],
+    ['a query that cannot be compiled', '{ node(nodeId: "Pet_1") { nodeId } }'],
+    ['a mutation', 'mutation { adjustInventory(petId: 1, by: 1) { __typename } }'],
+    ['a REST request', ''],
+  ])('frees the memory of %s after the response', async (_what, query) => {
     const sendSome = async (): Promise<void> => {
-      for (let count = 0; count < REQUESTS_EACH; count += 1) await (await send()).arrayBuffer();
+      for (let count = 0; count < REQUESTS_EACH; count += 1) {
+        const sent = query ? post(program, { query }) : fetch(`${program.url}/pets/1`);
+        await (await sent).arrayBuffer();
+      }
     };
-    await Promise.all(Array.from({ length: CONNECTIONS }, sendSome));
-    return ((await oldBytes(program)) - before) / (CONNECTIONS * REQUESTS_EACH);
-  }
-
-  /**
-   * Returns the least of several rounds, because code and caches grow at first. A request with its response takes 6 kB
-   * or more.
-   */
-  async function leastLeftBytes(send: () => Promise<Response>): Promise<number> {
-    let least = Infinity;
-    for (let round = 0; round < ROUNDS; round += 1) least = Math.min(least, await leftBytes(send));
-    return least;
-  }
-
-  it.each<[string, () => Promise<Response>]>([
-    [
-      'a compiled query',
-      () => post(program, { query: '{ pets { nodes { name category { name } } } }' }),
-    ],
-    [
-      'a query that cannot be compiled',
-      () => post(program, { query: '{ node(nodeId: "Pet_1") { nodeId } }' }),
-    ],
-    [
-      'a mutation',
-      () =>
-        post(program, { query: 'mutation { adjustInventory(petId: 1, by: 1) { __typename } }' }),
-    ],
-    ['a REST request', () => fetch(`${program.url}/pets/1`)],
-  ])('frees the memory of %s after the response', async (_name, send) => {
-    expect(await leastLeftBytes(send)).toBeLessThan(3000);
+    /** How many bytes each request of a round leaves for a major garbage collection; with its response it takes 6 kB. */
+    const left: number[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const before = await oldBytes(program);
+      await Promise.all(Array.from({ length: CONNECTIONS }, sendSome));
+      left.push(((await oldBytes(program)) - before) / (CONNECTIONS * REQUESTS_EACH));
+    }
+    // The least, because code and caches grow at first.
+    expect(Math.min(...left)).toBeLessThan(3000);
   });
 });
 
@@ -66,22 +46,18 @@ describe('a gateway with responses of 9 MB', { timeout: 120_000 }, () => {
   const BODY = JSON.stringify({
     query: `{ ${repeat(46, (index) => `a${index}: categories(first: 100) { nodes { description } }`)} }`,
   });
-  let program: Program;
-  beforeAll(async () => {
-    program = await startProgram({
-      ...store.environment,
-      // What Node.js gives itself in the 768Mi of deploy/kubernetes.yaml.
-      NODE_OPTIONS: '--max-old-space-size=384',
-    });
-    // Random, so that gzip makes it only half as long.
-    await store.run(`insert into categories (name, description) select 'Kind', (
+  // What Node.js gives itself in the 768Mi of deploy/kubernetes.yaml.
+  const program = useProgram(store, { NODE_OPTIONS: '--max-old-space-size=384' });
+  // Random, so that gzip makes it only half as long.
+  beforeAll(() =>
+    store.run(`insert into categories (name, description) select 'Kind', (
       select string_agg(md5(random()::text || kind || part), '') from generate_series(1, 62) part
-    ) from generate_series(1, 100) kind`);
-  });
+    ) from generate_series(1, 100) kind`),
+  );
 
   /** Sends the query on a new connection, which stays open. */
   function send(encoding: string): Socket {
-    const socket = connect(Number(new URL(program.url).port), '127.0.0.1').pause();
+    const socket = connectTo(program).pause();
     socket.on('error', () => {});
     socket.write(
       `POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n` +

@@ -4,9 +4,13 @@ import { inspect } from 'node:util';
 import sql from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { MIGRATIONS } from '../../../src/store/migrations.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import {
+  type Gateway,
+  openAt,
+  readinessOf,
+  startGateway,
+  warningsOf,
+} from '../../support/gateway.ts';
 import { makeOrder, makePet, stockOf } from '../../support/make.ts';
 import {
   countLockWaits,
@@ -30,17 +34,8 @@ beforeAll(async () => {
 afterAll(() => server.remove());
 
 const LIMITS = { POOL_SIZE: '3', CONNECT_TIMEOUT_MS: '500', STATEMENT_TIMEOUT_MS: '1000' };
-/** The warnings without fields; slow statements are logged with fields. */
-let warnings: string[] = [];
-const warn = (entry: unknown): void => {
-  if (typeof entry === 'string') warnings.push(entry);
-};
-const start = (environment: Record<string, string>) =>
-  startGateway(environment, (config, log) =>
-    openPostgres(MIGRATIONS, url, config, { ...log, warn }),
-  );
+const start = (environment: Record<string, string>) => startGateway(environment, openAt(url));
 beforeEach(async () => {
-  warnings = [];
   gateway = await start(LIMITS);
 });
 afterEach(async () => {
@@ -90,10 +85,10 @@ describe('a gateway whose database goes down', { timeout: 180_000 }, () => {
     await server.stop();
     const name = `127\\.0\\.0\\.1:${server.port}`;
     const lost = expect.stringMatching(`^Lost the database server ${name}: .+\\.$`) as unknown;
-    await expect.poll(() => warnings).toEqual([lost]);
+    await expect.poll(() => warningsOf(gateway)).toEqual([lost]);
     await server.start();
     const back = `^The database server ${name} responds again, after \\d+ ms\\.$`;
-    await expect.poll(() => warnings).toEqual([lost, expect.stringMatching(back)]);
+    await expect.poll(() => warningsOf(gateway)).toEqual([lost, expect.stringMatching(back)]);
   });
 
   it('loses no acknowledged order', async () => {
@@ -159,19 +154,13 @@ describe('a gateway whose database is busy', () => {
     }
     const exhausted = /pool is exhausted: no connection .* 500 ms .* at most 3 \(POOL_SIZE\)/;
     expect(inspect(gateway.loggedErrors)).toMatch(exhausted);
-    expect(warnings).toEqual([]);
+    expect(warningsOf(gateway)).toEqual([]);
     await unlock();
     expect((await gateway.data(update)).updateInventory).toEqual({ quantity: 1 });
   });
 });
 
-/** Returns what /ready reports, for reads and for writes. */
-async function readiness(): Promise<unknown[]> {
-  const any = await gateway.rest('/ready');
-  const forWrites = await gateway.rest('/ready?for=writes');
-  const { writes } = (await any.json()) as { writes?: boolean };
-  return [any.status, writes, forWrites.status];
-}
+const readiness = () => readinessOf(gateway);
 
 /**
  * Returns the id of the process that executes the next statement. If no other statement is running, the pool uses the

@@ -4,14 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { ConfigError, readConfig } from '../../../src/gateway/config/config.ts';
-import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { createLog } from '../../../src/gateway/telemetry/log.ts';
-import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { type Daemon, startDaemon } from '../../support/daemon.ts';
-import { copyOnPostgres } from '../../support/databases.ts';
+import { copyOnPostgres, useProgramStore } from '../../support/databases.ts';
 import { type Gateway, openAt, startGateway } from '../../support/gateway.ts';
 import { makeCategory, makePet, stockOf } from '../../support/make.ts';
 import {
@@ -67,7 +64,7 @@ describe.skipIf(!hasPgbouncer)(
     /** Returns the URL of the same database through the pooler, or another one. */
     const through = (url: string, to = port): string =>
       `postgresql://anybody@127.0.0.1:${to}${new URL(url).pathname}`;
-    let database: Awaited<ReturnType<typeof copyOnPostgres>>;
+    const database = useProgramStore();
     /** Starts a gateway on a database through the pooler. */
     const open = ({ url }: { url: string } = database, variables = {}): Promise<Gateway> =>
       startGateway({ ...ENVIRONMENT, ...variables }, openAt(through(url)));
@@ -75,7 +72,6 @@ describe.skipIf(!hasPgbouncer)(
     let second: Gateway;
 
     beforeAll(async () => {
-      database = await copyOnPostgres();
       // With these settings, times and text have other formats in a session that does not override the settings.
       const name = new URL(database.url).pathname.slice(1);
       await runSql(
@@ -94,12 +90,19 @@ describe.skipIf(!hasPgbouncer)(
       try {
         await Promise.all([first.close(), second.close()]);
       } finally {
-        pooler.process.kill();
-        await pooler.ended;
+        await pooler.stop();
         await rm(folder, { recursive: true });
-        await database.drop();
       }
     });
+
+    /** Starts another pooler until the end of the test; returns its port. */
+    async function startAnother(
+      ...settings: [mode?: string, connections?: number]
+    ): Promise<number> {
+      const [other, to] = await startPgbouncer(database.url, folder, ...settings);
+      onTestFinished(() => other.stop());
+      return to;
+    }
 
     /** Runs a function `count` times concurrently, alternating between both gateways. */
     const atOnce = <Result>(
@@ -189,39 +192,33 @@ describe.skipIf(!hasPgbouncer)(
     ])(
       'keeps a gateway without PGBOUNCER=true from starting: %s mode, %i connections',
       async (mode, connections) => {
-        const [other, to] = await startPgbouncer(database.url, folder, mode, connections);
+        const to = await startAnother(mode, connections);
         const opened = migratePostgres(through(database.url, to), readConfig({}));
         await expect(opened).rejects.toThrow(ConfigError);
         await expect(opened).rejects.toThrow(/^DATABASE_URL: .+: set PGBOUNCER=true\.$/);
         // The pooler's connections have none of the gateway's settings.
         const settings = await runSql(through(database.url, to), 'show statement_timeout');
         expect(settings).toEqual([{ statement_timeout: '0' }]);
-        other.process.kill();
-        await other.ended;
       },
     );
 
     it('serves a gateway without PGBOUNCER=true in session mode', async () => {
-      const [other, to] = await startPgbouncer(database.url, folder, 'session', 20);
+      const to = await startAnother('session', 20);
       await expect(
         migratePostgres(through(database.url, to), readConfig({})),
       ).resolves.toBeUndefined();
-      other.process.kill();
-      await other.ended;
     });
 
     it('keeps a gateway from starting in statement mode, with a message that says so', async () => {
-      const [other, to] = await startPgbouncer(database.url, folder, 'statement');
+      const to = await startAnother('statement');
       await expect(
         migratePostgres(through(database.url, to), readConfig(ENVIRONMENT)),
       ).rejects.toThrow(/^DATABASE_URL: .*statement pooling mode/);
-      other.process.kill();
-      await other.ended;
     });
 
     it('behind which a gateway gets while it runs, is named in its log with the setting', async () => {
       // Its connections keep the settings of the gateway's sessions.
-      const [other, to] = await startPgbouncer(database.url, folder);
+      const to = await startAnother();
       const proxy = await startTcpProxy([database.url]);
       const url = Object.assign(new URL(database.url), { port: new URL(proxy.url).port }).href;
       const gateway = await startGateway({}, openAt(url));
@@ -242,22 +239,12 @@ describe.skipIf(!hasPgbouncer)(
         .toContainEqual(expect.stringContaining('set PGBOUNCER=true'));
       await gateway.close();
       await proxy.close();
-      other.process.kill();
-      await other.ended;
     });
 
     it('makes the gateway log a warning for a database without statement_timeout', async () => {
-      const warnings: unknown[] = [];
-      const log = createLog('silent');
-      log.warn = (text: unknown) => void warnings.push(text);
-      const db = await openPostgres(
-        MIGRATIONS,
-        through(database.url),
-        readConfig(ENVIRONMENT),
-        log,
-      );
-      await db.close();
-      expect(warnings).toEqual([expect.stringContaining('statement_timeout')]);
+      const gateway = await open();
+      await gateway.close();
+      expect(gateway.loggedWarnings).toEqual([expect.stringContaining('statement_timeout')]);
     });
   },
 );

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { openCopyOnPostgres } from '../../support/databases.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { gateway, readinessOf, useGateway } from '../../support/gateway.ts';
 import { makePet } from '../../support/make.ts';
 import { holdLock, runSql } from '../../support/postgres.ts';
 
-let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await startGateway({ POOL_SIZE: '2' }, openCopyOnPostgres);
-});
-afterAll(() => gateway.close());
+useGateway({ POOL_SIZE: '2' }, openCopyOnPostgres);
 
 /**
  * Returns the process ids of all connections except the connection for notifications, which might not have run a
@@ -25,12 +21,10 @@ const backends = async (): Promise<unknown[]> =>
     )
   ).map(({ pid }) => pid);
 
-/** Returns the statuses of /ready, for reads and for writes. */
-async function readiness(): Promise<number[]> {
-  const any = await gateway.rest('/ready');
-  const forWrites = await gateway.rest('/ready?for=writes');
-  return [any.status, forWrites.status];
-}
+const readiness = () => readinessOf(gateway);
+
+const create = (key: string): Promise<unknown> =>
+  gateway.graphql(`mutation { createCategory(input: { name: "C" }${key}) { __typename } }`);
 
 describe('the readiness check /ready', () => {
   it('needs only one extra connection while the pool is busy, however many requests arrive', async () => {
@@ -49,16 +43,16 @@ describe('the readiness check /ready', () => {
   });
 
   it('keeps one connection open, and replaces it if it is lost', async () => {
-    expect(await readiness()).toEqual([200, 200]);
+    expect(await readiness()).toEqual([200, true, 200]);
     const before = await backends();
-    expect(await readiness()).toEqual([200, 200]);
+    expect(await readiness()).toEqual([200, true, 200]);
     expect(await backends()).toEqual(before);
     await runSql(
       gateway.databaseUrl,
       `select pg_terminate_backend(pid) from pg_stat_activity
        where application_name = 'pet-store-gateway' and datname = current_database()`,
     );
-    await expect.poll(readiness).toEqual([200, 200]);
+    await expect.poll(readiness).toEqual([200, true, 200]);
     // A request may have used the lost connection before the gateway noticed the loss.
     gateway.loggedErrors.splice(0);
   });
@@ -70,13 +64,11 @@ describe('the readiness check /ready', () => {
          $$ begin raise 'could not extend file' using errcode = 'disk_full'; end $$;
        create trigger fail before insert on categories execute function fail()`,
     );
-    const create = (key: string): Promise<unknown> =>
-      gateway.graphql(`mutation { createCategory(input: { name: "C" }${key}) { __typename } }`);
     for (const key of ['', ', idempotencyKey: "1"']) {
       expect(await create(key)).toMatchObject({
         errors: [{ extensions: { code: 'SERVICE_UNAVAILABLE' } }],
       });
-      expect(await readiness()).toEqual([200, 503]);
+      expect(await readiness()).toEqual([200, false, 503]);
     }
     expect(await (await gateway.rest('/metrics')).text()).toContain('\ndatabase_writable 0\n');
     gateway.loggedErrors.splice(0);

@@ -1,9 +1,7 @@
 import sql from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { MIGRATIONS } from '../../../src/store/migrations.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { type Gateway, openAt, startGateway, warningsOf } from '../../support/gateway.ts';
 import { createStoreOn, type OwnServer, runSql, startPostgres } from '../../support/postgres.ts';
 
 // A role of this server may open fewer connections than a pool has.
@@ -12,31 +10,19 @@ let url: string;
 /** The URL for the role. */
 let limited: string;
 let gateway: Gateway;
-let warnings: unknown[];
 beforeAll(async () => {
   server = await startPostgres();
   url = await createStoreOn(server.url);
   await runSql(url, `create role limited login password 'limited' in role store`);
   limited = Object.assign(new URL(url), { username: 'limited', password: 'limited' }).href;
 });
-beforeEach(async () => {
-  await allow(3);
-  warnings = [];
-});
+beforeEach(() => allow(3));
 afterEach(() => gateway.close());
 afterAll(() => server.remove());
 
 /** Limits the connections of the role. */
 const allow = (count: number): Promise<unknown> =>
   runSql(url, `alter role limited connection limit ${count}`);
-
-const startOn = (primary: string, settings: Record<string, string> = {}): Promise<Gateway> =>
-  startGateway(settings, (config, log) =>
-    openPostgres(MIGRATIONS, primary, config, {
-      ...log,
-      warn: (entry: unknown) => void (typeof entry === 'string' && warnings.push(entry)),
-    }),
-  );
 
 const endConnections = (): Promise<unknown> =>
   runSql(url, `select pg_terminate_backend(pid) from pg_stat_activity where usename = 'limited'`);
@@ -53,7 +39,7 @@ const sendAtOnce = () =>
 
 describe('a gateway whose database allows fewer connections than its pool has', () => {
   beforeEach(async () => {
-    gateway = await startOn(limited);
+    gateway = await startGateway({}, openAt(limited));
   });
 
   it('makes requests wait for the open connections, also those of its checks', async () => {
@@ -62,7 +48,7 @@ describe('a gateway whose database allows fewer connections than its pool has', 
       expect(responses.flatMap(({ errors }) => errors ?? [])).toEqual([]);
       expect(ready.status).toBe(200);
     }
-    expect(warnings).toEqual([]);
+    expect(warningsOf(gateway)).toEqual([]);
   });
 
   it('opens more connections once they are allowed', async () => {
@@ -90,22 +76,15 @@ describe('a gateway whose database allows fewer connections than its pool has', 
   });
 });
 
-describe('a gateway whose replica allows fewer connections than its pool has', () => {
-  it('runs the other reads on the primary, and goes on using the replica', async () => {
-    gateway = await startOn(url, {
-      DATABASE_URL: url,
-      DATABASE_REPLICA_URL: limited,
-      CONNECT_TIMEOUT_MS: '1000',
-    });
-    const readRole = async (): Promise<unknown> =>
-      (
-        await gateway.db.queryOlder?.(sql`select current_user::text as role from pg_sleep(1.5)`)
-      )?.[0];
-    for (let round = 0; round < 2; round += 1) {
-      const roles = await Promise.all(Array.from({ length: 8 }, readRole));
-      expect(roles).toContainEqual({ role: 'limited' });
-      expect(roles).toContainEqual({ role: 'store' });
-    }
-    expect(warnings).toEqual([]);
-  });
+it('a gateway whose replica allows fewer connections than its pool has runs the other reads on the primary, and goes on using the replica', async () => {
+  const settings = { DATABASE_URL: url, DATABASE_REPLICA_URL: limited, CONNECT_TIMEOUT_MS: '1000' };
+  gateway = await startGateway(settings, openAt(url));
+  const readRole = async (): Promise<unknown> =>
+    (await gateway.db.queryOlder?.(sql`select current_user::text as role from pg_sleep(1.5)`))?.[0];
+  for (let round = 0; round < 2; round += 1) {
+    const roles = await Promise.all(Array.from({ length: 8 }, readRole));
+    expect(roles).toContainEqual({ role: 'limited' });
+    expect(roles).toContainEqual({ role: 'store' });
+  }
+  expect(warningsOf(gateway)).toEqual([]);
 });

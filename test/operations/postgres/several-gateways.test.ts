@@ -25,17 +25,15 @@ describe('gateways that start at the same time on an empty database', { timeout:
   });
 });
 
-describe('a gateway whose port another gateway uses', () => {
-  it('does not start, and says so', async () => {
-    const { server } = inject('emptyPostgres');
-    const url = await createDatabaseOn(server);
-    const first = await startProgram({ DATABASE_URL: url });
-    const { port } = new URL(first.url);
-    const second = spawnProgram('main', { DATABASE_URL: url, PORT: port });
-    expect(await second.end).toBe(1);
-    const sentence = /^Cannot listen on HOST and PORT: .*EADDRINUSE/;
-    expect(second.messages).toContainEqual(expect.stringMatching(sentence));
-    expect(await first.stop()).toBe(0);
-    await dropDatabaseOn(server, url);
-  });
+it('a gateway whose port another gateway uses does not start, and says so', async () => {
+  const { server } = inject('emptyPostgres');
+  const url = await createDatabaseOn(server);
+  const first = await startProgram({ DATABASE_URL: url });
+  const { port } = new URL(first.url);
+  const second = spawnProgram('main', { DATABASE_URL: url, PORT: port });
+  expect(await second.end).toBe(1);
+  const sentence = /^Cannot listen on HOST and PORT: .*EADDRINUSE/;
+  expect(second.messages).toContainEqual(expect.stringMatching(sentence));
+  expect(await first.stop()).toBe(0);
+  await dropDatabaseOn(server, url);
 });

@@ -1,8 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
-import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { MIGRATIONS } from '../../../src/store/migrations.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import {
+  type Gateway,
+  openAt,
+  readinessOf,
+  startGateway,
+  warningsOf,
+} from '../../support/gateway.ts';
 import { makeCategory, makePet, stockOf } from '../../support/make.ts';
 import {
   countConnections,
@@ -19,7 +23,6 @@ import { ordersOf, startReaders, startWriters } from '../../support/replicated-g
 let server: OwnServer;
 let url: string;
 let gateway: Gateway;
-let warnings: string[];
 beforeAll(async () => {
   server = await startPostgres();
   url = await createStoreOn(server.url);
@@ -34,28 +37,21 @@ const POOL_SIZE = 5;
 // 80% of the pool.
 const MAX_WRITES = 4;
 
-const start = () => {
-  warnings = [];
-  const limits = { CONNECT_TIMEOUT_MS: '500', STATEMENT_TIMEOUT_MS: '500' };
-  return startGateway({ ...limits, POOL_SIZE: `${POOL_SIZE}` }, (config, log) =>
-    openPostgres(MIGRATIONS, url, config, {
-      ...log,
-      // Slow statements are logged with fields.
-      warn: (entry: unknown) => void (typeof entry === 'string' && warnings.push(entry)),
-    }),
-  );
+const LIMITS = {
+  CONNECT_TIMEOUT_MS: '500',
+  STATEMENT_TIMEOUT_MS: '500',
+  POOL_SIZE: `${POOL_SIZE}`,
 };
+const start = () => startGateway(LIMITS, openAt(url));
 
 const countWaitingCommits = async (): Promise<number> =>
   (await runSql(url, `select from pg_stat_activity where wait_event = 'SyncRep'`)).length;
 
 /** Returns what /ready and the metrics report. */
 async function readiness(): Promise<unknown[]> {
-  const any = await gateway.rest('/ready');
-  const { writes } = (await any.json()) as { writes?: boolean };
   const metrics = await (await gateway.rest('/metrics')).text();
   const [, writable] = /^database_writable (\d)$/m.exec(metrics) ?? [];
-  return [any.status, writes, (await gateway.rest('/ready?for=writes')).status, writable];
+  return [...(await readinessOf(gateway)), writable];
 }
 
 const WRITABLE = [200, true, 200, '1'];
@@ -83,7 +79,7 @@ describe('a gateway on a database whose commits wait for a synchronous replica',
     const { size } = placed();
     // Each write is abandoned or refused, and repeated, several times.
     const enough = gateway.loggedErrors.length + 5 * writers.length;
-    while (warnings.length === 0 || gateway.loggedErrors.length < enough) {
+    while (warningsOf(gateway).length === 0 || gateway.loggedErrors.length < enough) {
       await readers.more(20);
       // The pool, and the connection that checks whether the database responds.
       expect(await countConnections(url)).toBeLessThanOrEqual(POOL_SIZE + 1);
@@ -92,13 +88,13 @@ describe('a gateway on a database whose commits wait for a synchronous replica',
     expect(placed().size).toBe(size);
     expect(await readiness()).toEqual(NOT_WRITABLE);
     const lost = expect.stringMatching(/keep 4 connections .* wait for SyncRep /) as unknown;
-    expect(warnings).toEqual([lost]);
+    expect(warningsOf(gateway)).toEqual([lost]);
 
     await setStandbys(url, '');
     await expect.poll(readiness).toEqual(WRITABLE);
     await more();
     await Promise.all([readers, ...writers].map((one) => one.stop()));
-    expect(warnings).toEqual([
+    expect(warningsOf(gateway)).toEqual([
       lost,
       expect.stringMatching(/no longer keep connections, after \d+ ms/),
     ]);

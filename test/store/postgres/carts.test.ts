@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
-import { copyOnPostgres } from '../../support/databases.ts';
+import { useProgramStore } from '../../support/databases.ts';
 import { type Gateway, openAt, startGateway } from '../../support/gateway.ts';
 import { makeCategory, makePet, mutate } from '../../support/make.ts';
 import { runSql } from '../../support/postgres.ts';
@@ -13,16 +13,12 @@ const STOCK = 12;
 /** Two gateways on one database. */
 let first: Gateway;
 let second: Gateway;
-let url: string;
-let drop: () => Promise<void>;
-
+const store = useProgramStore();
+const start = (): Promise<Gateway> => startGateway({ POOL_SIZE: '20' }, openAt(store));
 beforeAll(async () => {
-  ({ url, drop } = await copyOnPostgres());
-  const start = (): Promise<Gateway> => startGateway({ POOL_SIZE: '20' }, openAt(url));
   first = await start();
   second = await start();
 });
-afterAll(() => drop());
 
 const random = (below: number): number => Math.floor(Math.random() * below);
 type Mutation = [name: string, args: Record<string, unknown>, fields?: string];
@@ -155,7 +151,7 @@ describe('concurrent carts and orders at two gateways, among other writes to pet
 
   it('neither lose a unit nor sell one twice', async () => {
     const rows = await runSql(
-      url,
+      store.url,
       `select pets.id::text, coalesce(item.quantity, 0) + coalesce(sum(orders.quantity), 0)::integer as units
        from pets left join inventory_items as item on item.pet_id = pets.id
        left join orders on orders.pet_id = pets.id group by pets.id, item.quantity`,

@@ -1,20 +1,18 @@
 import { raw } from 'sql-template-tag';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 
 import { openCopyOnPostgres } from '../../support/databases.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { gateway, useGateway } from '../../support/gateway.ts';
 import { makeOrder, makePet } from '../../support/make.ts';
 
 const CONNECTIONS = 2;
-let gateway: Gateway;
+useGateway({ POOL_SIZE: `${CONNECTIONS}` }, openCopyOnPostgres);
 beforeAll(async () => {
-  gateway = await startGateway({ POOL_SIZE: `${CONNECTIONS}` }, openCopyOnPostgres);
   await makePet(gateway, { stock: 10_000 });
   await makeOrder(gateway, '1');
   // Queries are compiled, and statements prepared on each connection.
   for (let count = 0; count < 3; count += 1) await sendAll();
 });
-afterAll(() => gateway.close());
 
 const COMPILED = '{ pets(first: 2) { nodes { id name category { name description } } } }';
 const READS = [

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { copyOnPostgres } from '../../support/databases.ts';
+import { copyOnPostgres, useProgramStore } from '../../support/databases.ts';
 import { type Gateway, openAt, startGateway } from '../../support/gateway.ts';
 import { countStreams, type EventStream, openEvents } from '../../support/live.ts';
 import { makeCategory } from '../../support/make.ts';
@@ -17,18 +17,14 @@ const NAMES = 'subscription { categoryChanged { after { name } } }';
 let first: Gateway;
 let second: Gateway;
 let polling: Gateway;
-let url: string;
-let drop: () => Promise<void>;
-
+const store = useProgramStore();
 beforeAll(async () => {
-  ({ url, drop } = await copyOnPostgres());
-  first = await startGateway({}, openAt(url));
-  second = await startGateway({}, openAt(url));
-  polling = await startGateway({ PGBOUNCER: 'true' }, openAt(url));
+  first = await startGateway({}, openAt(store));
+  second = await startGateway({}, openAt(store));
+  polling = await startGateway({ PGBOUNCER: 'true' }, openAt(store));
 });
 afterAll(async () => {
   for (const each of [first, second, polling]) await each.close();
-  await drop();
 });
 
 /** Returns the names of the categories in the change log, in order. */
@@ -44,7 +40,7 @@ const nameOf = async (stream: EventStream): Promise<string> =>
 
 /** Opens an operator's connection, with a transaction that has started to write. */
 async function begin(name: string): Promise<Client> {
-  const client = new Client({ connectionString: url });
+  const client = new Client({ connectionString: store.url });
   await client.connect();
   await client.query(`begin; insert into categories (name) values ('${name}')`);
   return client;
@@ -75,7 +71,7 @@ describe('an open transaction', () => {
   });
 
   it('does not hold back changes if it only reads', async () => {
-    const client = new Client({ connectionString: url });
+    const client = new Client({ connectionString: store.url });
     await client.connect();
     await client.query('begin isolation level repeatable read; select from categories');
     await makeCategory(first, 'beside a reader');
@@ -89,13 +85,13 @@ describe('SQL that an operator runs', () => {
 
   it('neither requires nor gains access to the change log', async () => {
     await runSql(
-      url,
+      store.url,
       `create role ${ROLE};
        grant insert, update, delete, select, truncate on all tables in schema public to ${ROLE};
        revoke all on changes, settled_changes from ${ROLE}`,
     );
     await runSql(
-      url,
+      store.url,
       `set role ${ROLE}; insert into categories (id, name) values (9000, 'by a clerk');
        update categories set name = 'by a clerk, again' where id = 9000`,
     );
@@ -103,22 +99,24 @@ describe('SQL that an operator runs', () => {
       .poll(async () => (await recorded()).slice(-2), WAIT)
       .toEqual(['by a clerk', 'by a clerk, again']);
     for (const name of ['changes', 'settled_changes']) {
-      await expect(runSql(url, `set role ${ROLE}; delete from ${name}`)).rejects.toThrow('denied');
+      await expect(runSql(store.url, `set role ${ROLE}; delete from ${name}`)).rejects.toThrow(
+        'denied',
+      );
     }
     // If this were allowed, the role could write to the change log with the rights of the function's owner.
     await expect(
       runSql(
-        url,
+        store.url,
         `set role ${ROLE}; create temp table own (id integer);
          create trigger own after insert on own for each row execute function public.record_pets()`,
       ),
     ).rejects.toThrow('permission denied for function');
-    await runSql(url, `drop owned by ${ROLE}; drop role ${ROLE}`);
+    await runSql(store.url, `drop owned by ${ROLE}; drop role ${ROLE}`);
   });
 
   it('has its changes recorded whatever the search path, even if the path contains tables and operators with the same names', async () => {
     await runSql(
-      url,
+      store.url,
       `create schema other;
        create function other.fail(text, text) returns boolean language plpgsql
          as $$ begin raise exception 'Called with the rights of the owner.'; end $$;
@@ -127,7 +125,7 @@ describe('SQL that an operator runs', () => {
        insert into public.categories (name) values ('by another path')`,
     );
     await expect.poll(recorded, WAIT).toContain('by another path');
-    expect(await runSql(url, 'select from other.changes')).toEqual([]);
+    expect(await runSql(store.url, 'select from other.changes')).toEqual([]);
   });
 });
 
@@ -153,7 +151,7 @@ const LISTENING = `from pg_stat_activity
 describe('gateways on one database', () => {
   it('notify each other, so that a subscription at one gateway receives the writes of the other gateway', async () => {
     const stream = await follow(second);
-    const listener = new Client({ connectionString: url });
+    const listener = new Client({ connectionString: store.url });
     await listener.connect();
     await listener.query('listen store_changes');
     const notified = once(listener, 'notification');
@@ -166,13 +164,14 @@ describe('gateways on one database', () => {
   });
 
   it('deliver changes with PGBOUNCER=true, although they receive no notifications', async () => {
-    const count = async (): Promise<number> => (await runSql(url, `select ${LISTENING}`)).length;
+    const count = async (): Promise<number> =>
+      (await runSql(store.url, `select ${LISTENING}`)).length;
     const listening = [await follow(first), await follow(second)];
     await expect.poll(count, WAIT).toBe(listening.length);
     const stream = await follow(polling);
     await makeCategory(polling, 'own');
     expect(await nameOf(stream)).toBe('own');
-    await runSql(url, `insert into categories (name) values ('polled')`);
+    await runSql(store.url, `insert into categories (name) values ('polled')`);
     expect(await nameOf(stream)).toBe('polled');
     expect(await count()).toBe(listening.length);
     for (const each of [stream, ...listening]) each.disconnect();
@@ -183,7 +182,7 @@ describe('gateways on one database', () => {
     await makeCategory(first, 'now');
     expect(await nameOf(stream)).toBe('now');
     await runSql(
-      url,
+      store.url,
       `insert into categories (name) values ('before the end');
        select pg_terminate_backend(pid) from pg_stat_activity
        where application_name = 'pet-store-gateway' and datname = current_database();
@@ -191,7 +190,7 @@ describe('gateways on one database', () => {
     );
     expect(await nameOf(stream)).toBe('before the end');
     expect(await nameOf(stream)).toBe('after the end');
-    await expect.poll(() => runSql(url, `select ${LISTENING}`), WAIT).not.toEqual([]);
+    await expect.poll(() => runSql(store.url, `select ${LISTENING}`), WAIT).not.toEqual([]);
     stream.disconnect();
   });
 });

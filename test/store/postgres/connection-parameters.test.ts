@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, chown, mkdtemp, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, chown, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import sql from 'sql-template-tag';
@@ -10,9 +9,10 @@ import { readConfig } from '../../../src/gateway/config/config.ts';
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
 import { createLog } from '../../../src/gateway/telemetry/log.ts';
 import { MIGRATIONS } from '../../../src/store/migrations.ts';
+import { useFolder } from '../../support/folders.ts';
 import { type OwnServer, runSql, startPostgres } from '../../support/postgres.ts';
 
-let folder: string;
+const folder = useFolder();
 let server: OwnServer;
 
 /** Creates a certificate for `localhost` that signs itself, and its key. */
@@ -24,7 +24,6 @@ function createCertificate(certificate: string, key: string): void {
 }
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'parameters-'));
   await chmod(folder, 0o777);
   server = await startPostgres([`unix_socket_directories=${folder}`]);
   const key = join(server.dataFolder, 'server.key');
@@ -37,10 +36,7 @@ beforeAll(async () => {
   await server.stop();
   await server.start();
 });
-afterAll(async () => {
-  await server.remove();
-  await rm(folder, { recursive: true });
-});
+afterAll(() => server.remove());
 
 interface Session {
   encrypted: boolean;

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import type { WebSocket } from 'ws';
 
 import { openCopyOnPostgres } from '../../support/databases.ts';
-import { type Gateway, openThatOf, startGateway } from '../../support/gateway.ts';
+import { gateway, useGateway, useOther } from '../../support/gateway.ts';
 import { openEvents, openInitialized, type RawSocket, untilNoStreams } from '../../support/live.ts';
 import { makePet } from '../../support/make.ts';
 import { post, TIMES_UNTIL_COMPILED } from '../../support/post.ts';
@@ -15,26 +15,16 @@ const MAX_HEAVY = POOL_SIZE / 2;
 // Longer than any test: the test moves a fake clock forward.
 const RESPONSE_TIMEOUT_MS = 500_000;
 
-let gateway: Gateway;
-let hasty: Gateway;
+// Longer than any test, so that no statement times out.
+const patient = { STATEMENT_TIMEOUT_MS: '600000', CONNECT_TIMEOUT_MS: '600000' };
+useGateway({ ...patient, POOL_SIZE: String(POOL_SIZE) }, openCopyOnPostgres);
+const hasty = useOther({ RESPONSE_TIMEOUT_MS: String(RESPONSE_TIMEOUT_MS) });
 let url = '';
 beforeAll(async () => {
-  // Longer than any test, so that no statement times out.
-  const patient = { STATEMENT_TIMEOUT_MS: '600000', CONNECT_TIMEOUT_MS: '600000' };
-  const environment = { ...patient, POOL_SIZE: String(POOL_SIZE) };
-  gateway = await startGateway(environment, openCopyOnPostgres);
   url = gateway.databaseUrl;
-  hasty = await startGateway(
-    { RESPONSE_TIMEOUT_MS: String(RESPONSE_TIMEOUT_MS) },
-    openThatOf(gateway),
-  );
   await makePet(gateway, { stock: 100 });
 });
-afterAll(async () => {
-  hasty.loggedErrors.length = 0;
-  await hasty.close();
-  await gateway.close();
-});
+afterAll(() => void hasty.loggedErrors.splice(0));
 
 let unlock = async (): Promise<void> => {};
 const sockets = new Set<WebSocket>();
@@ -166,13 +156,14 @@ describe.each(Object.keys(WAYS))('a client that %s', (way) => {
   });
 });
 
-describe('a statement that several clients share', () => {
-  const LIST = '{ pets { nodes { id name } } }';
+const LIST = '{ pets { nodes { id name } } }';
 
-  it.each([
-    ['a query that graphql-js executes', false],
-    ['a compiled query', true],
-  ])('returns its result to the clients that remain: %s', async (_how, isCompiled) => {
+it.each([
+  ['a query that graphql-js executes', false],
+  ['a compiled query', true],
+])(
+  'a statement that several clients share returns its result to the clients that remain: %s',
+  async (_how, isCompiled) => {
     const query = isCompiled ? LIST : LIST.replace('name', 'status');
     if (isCompiled) await compile(query);
     await lock('pets');
@@ -188,8 +179,8 @@ describe('a statement that several clients share', () => {
     await unlock();
     expect(await staying.message()).toMatchObject({ payload: { data: { pets: {} } } });
     expect(gateway.statements.filter((text) => text.includes(' pets'))).toHaveLength(2);
-  });
-});
+  },
+);
 
 describe('a write whose client disconnected', () => {
   it.each([
@@ -226,14 +217,12 @@ describe('a write whose client disconnected', () => {
   });
 });
 
-describe('the result of a subscription', () => {
-  const QUERY = 'subscription { categoryChanged { after { pets { nodes { id } } } } }';
+const QUERY = 'subscription { categoryChanged { after { pets { nodes { id } } } } }';
 
-  it('is no longer computed when all its streams have closed', async () => {
-    const streams = [await openEvents(gateway, QUERY), await openEvents(gateway, QUERY)];
-    await changeWithLock();
-    await expectWaiting(1);
-    for (const stream of streams) stream.disconnect();
-    await expectWaiting(0);
-  });
+it('the result of a subscription is no longer computed when all its streams have closed', async () => {
+  const streams = [await openEvents(gateway, QUERY), await openEvents(gateway, QUERY)];
+  await changeWithLock();
+  await expectWaiting(1);
+  for (const stream of streams) stream.disconnect();
+  await expectWaiting(0);
 });

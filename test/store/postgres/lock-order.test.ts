@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 
 import sql, { raw } from 'sql-template-tag';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { CRUD, type Crud, CUSTOM, inputFor, nextRow } from '../../support/crud.ts';
-import { copyOnPostgres } from '../../support/databases.ts';
+import { useProgramStore } from '../../support/databases.ts';
 import { type Gateway, openAt, startGateway } from '../../support/gateway.ts';
 import { insertRows, mutate } from '../../support/make.ts';
 import { countConnections, runSql } from '../../support/postgres.ts';
@@ -80,11 +80,10 @@ const CALLS = NAMES.flatMap((called) =>
 );
 
 describe('concurrent mutations of the same dozen pets and their categories, stock and orders', () => {
+  const store = useProgramStore();
   let gateway: Gateway;
-  let url = '';
-  let drop: () => Promise<void>;
   beforeAll(async () => {
-    ({ url, drop } = await copyOnPostgres());
+    const { url } = store;
     const database = new URL(url).pathname.slice(1);
     await runSql(url, `alter database ${database} set deadlock_timeout = '5ms'`);
     gateway = await startGateway({ POOL_SIZE: '40' }, openAt(url));
@@ -116,7 +115,6 @@ describe('concurrent mutations of the same dozen pets and their categories, stoc
       await db.write(sql`${raw(insertSql(model, ORDERS, PETS.length))}`);
     }
   });
-  afterAll(() => drop());
 
   it('never deadlock', async () => {
     const missing = CUSTOM.filter((mutation) => !NAMES.includes(mutation));
@@ -136,9 +134,9 @@ describe('concurrent mutations of the same dozen pets and their categories, stoc
     }
     await gateway.close();
     // A connection reports its deadlocks before it closes.
-    await expect.poll(() => countConnections(url)).toBe(0);
+    await expect.poll(() => countConnections(store.url)).toBe(0);
     const [row] = await runSql(
-      url,
+      store.url,
       'select deadlocks::integer from pg_stat_database where datname = current_database()',
     );
     expect(row).toEqual({ deadlocks: 0 });

@@ -2,22 +2,27 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 
 import { Client } from 'pg';
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { deleteOldKeys } from '../../../src/gateway/model/idempotency.ts';
 import { openCopyOnPostgres } from '../../support/databases.ts';
-import { type Gateway, openThatOf, openAt, startGateway } from '../../support/gateway.ts';
+import {
+  type Gateway,
+  gateway,
+  openAt,
+  startGateway,
+  startOther,
+  useGateway,
+} from '../../support/gateway.ts';
 import { makePet, mutate, stockOf } from '../../support/make.ts';
 import { holdLock, runSql } from '../../support/postgres.ts';
 
-let gateway: Gateway;
+// Longer than any test, so that no statement times out.
+useGateway({ STATEMENT_TIMEOUT_MS: '600000' }, openCopyOnPostgres);
 let url = '';
-beforeAll(async () => {
-  // Longer than any test, so that no statement times out.
-  gateway = await startGateway({ STATEMENT_TIMEOUT_MS: '600000' }, openCopyOnPostgres);
+beforeAll(() => {
   url = gateway.databaseUrl;
 });
-afterAll(() => gateway.close());
 
 const placeOrder = (petId: string, idempotencyKey?: string) =>
   mutate(gateway, 'placeOrder', { input: { petId, quantity: 1 }, idempotencyKey });
@@ -207,7 +212,7 @@ describe('orders that arrive at the same time', () => {
   ])('are placed even if another order %s', async (_what, statement, expected) => {
     await createTrigger(statement);
     // After a failure, a gateway shares no statements for some time.
-    const fresh = await startGateway({}, openThatOf(gateway));
+    const fresh = await startOther({});
     const petIds = await Promise.all(Array.from({ length: 5 }, () => makePet(fresh, { stock: 9 })));
     const placeAll = (quantity: number) =>
       petIds.map((petId, index) => placeAt(fresh, petId, index === 1 ? quantity : 1));
@@ -228,19 +233,17 @@ describe('orders that arrive at the same time', () => {
   });
 });
 
-describe('deleting old idempotency keys', () => {
-  it('does not wait for a key that another transaction has locked', async () => {
-    const { db } = gateway;
-    await db.write(sql`
-      insert into idempotency_keys (key, request_hash, created_at)
-      select 'old ' || number, '', now() - interval '1 day' from generate_series(1, 3) as number`);
-    await db.transaction(async ({ query }) => {
-      await query(sql`select 1 from idempotency_keys where key = 'old 2' for update`);
-      await deleteOldKeys(db, 60_000);
-    });
-    const left = await runSql(url, "select key from idempotency_keys where key like 'old %'");
-    expect(left).toEqual([{ key: 'old 2' }]);
+it('deleting old idempotency keys does not wait for a key that another transaction has locked', async () => {
+  const { db } = gateway;
+  await db.write(sql`
+    insert into idempotency_keys (key, request_hash, created_at)
+    select 'old ' || number, '', now() - interval '1 day' from generate_series(1, 3) as number`);
+  await db.transaction(async ({ query }) => {
+    await query(sql`select 1 from idempotency_keys where key = 'old 2' for update`);
+    await deleteOldKeys(db, 60_000);
   });
+  const left = await runSql(url, "select key from idempotency_keys where key like 'old %'");
+  expect(left).toEqual([{ key: 'old 2' }]);
 });
 
 describe('a gateway on a database whose transactions are serializable by default', () => {

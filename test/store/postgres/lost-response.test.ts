@@ -9,7 +9,7 @@ import {
   makeRow,
   nextRow,
 } from '../../support/crud.ts';
-import { copyOnPostgres } from '../../support/databases.ts';
+import { useProgramStore } from '../../support/databases.ts';
 import { type Gateway, openAt, startGateway } from '../../support/gateway.ts';
 import { makeCategory, makeOrder, makePet } from '../../support/make.ts';
 import { runSql } from '../../support/postgres.ts';
@@ -28,7 +28,7 @@ function lostServer(severity: string): Buffer {
   return message;
 }
 
-let database: Awaited<ReturnType<typeof copyOnPostgres>>;
+const database = useProgramStore();
 let proxy: Proxy;
 let direct: Gateway;
 let gateway: Gateway;
@@ -37,7 +37,6 @@ let petId: string;
 const startOn = (url: string): Promise<Gateway> => startGateway({ POOL_SIZE: '1' }, openAt(url));
 
 beforeAll(async () => {
-  database = await copyOnPostgres();
   proxy = await startTcpProxy([database.url]);
   direct = await startOn(database.url);
 });
@@ -50,7 +49,6 @@ afterEach(() => gateway.close());
 afterAll(async () => {
   await direct.close();
   await proxy.close();
-  await database.drop();
 });
 
 /** Closes the connection on which a string is sent; if a severity is given, first sends an error as a pooler would. */

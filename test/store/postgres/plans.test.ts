@@ -11,12 +11,10 @@ import {
 import { Client, escapeLiteral, type QueryConfig, type QueryResult } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 
-import { openPostgres } from '../../../src/gateway/database/postgres.ts';
 import type { Planning } from '../../../src/gateway/database/session.ts';
 import { petStore } from '../../../src/store/index.ts';
-import { MIGRATIONS } from '../../../src/store/migrations.ts';
-import { copyOnPostgres } from '../../support/databases.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { useProgramStore } from '../../support/databases.ts';
+import { type Gateway, openAt, startGateway } from '../../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 import { insertSql, MODELS, referSql } from '../../support/rows.ts';
 
@@ -108,24 +106,18 @@ async function fill(): Promise<void> {
   await client.query('vacuum (analyze)');
 }
 
+const store = useProgramStore();
 beforeAll(async () => {
-  const { url, drop } = await copyOnPostgres();
-  client = new Client({ connectionString: url });
+  client = new Client({ connectionString: store.url });
   await client.connect();
   await fill();
   // Costs are not tested here: two pages of 50 with a costly filter may exceed the default.
-  gateway = await startGateway({ MAX_COST: '1000000' }, async (config, log) => {
-    const db = await openPostgres(MIGRATIONS, url, config, log);
-    const close = async (): Promise<void> => {
-      await Promise.all([db.close(), client.end()]);
-      await drop();
-    };
-    return { ...db, close };
-  });
+  gateway = await startGateway({ MAX_COST: '1000000' }, openAt(store));
 });
 afterAll(async () => {
   vi.restoreAllMocks();
   await gateway.close();
+  await client.end();
 });
 
 function toLiteral(value: Value | Value[]): string {
@@ -443,11 +435,12 @@ it.each([
   await expectFewRows(sent, 10);
 });
 
-describe('a deletion from a large table', () => {
-  it.each([
-    ['pets', 95_000],
-    ['categories', 15_000],
-  ])('scans no tables, because the foreign keys have indexes: %s', async (table, id) => {
+it.each([
+  ['pets', 95_000],
+  ['categories', 15_000],
+])(
+  'a deletion from a large table scans no tables, because the foreign keys have indexes: %s',
+  async (table, id) => {
     const scans = async (): Promise<number> => {
       const { rows } = await client.query<{ scans: string }>(
         'select sum(seq_scan) as scans from pg_stat_xact_user_tables',
@@ -461,8 +454,8 @@ describe('a deletion from a large table', () => {
     await client.query('rollback');
     expect(rowCount).toBe(1);
     expect(after - before).toBe(0);
-  });
-});
+  },
+);
 
 describe('a list of pets in stock, when few pets are in stock,', () => {
   const FEW = 100;

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 
 import { ConfigError } from '../../../src/gateway/config/config.ts';
 import { TABLES } from '../../../src/store/generated/tables.ts';
-import { copyOnPostgres } from '../../support/databases.ts';
+import { useProgramStore } from '../../support/databases.ts';
 import { openEvents, subscriptionTo } from '../../support/live.ts';
 import { makePet } from '../../support/make.ts';
 import { callTool, connectClient } from '../../support/mcp.ts';
@@ -38,7 +38,7 @@ const PLAY_REPLICA = `
   create table replica._prisma_migrations as table public._prisma_migrations`;
 const SEARCH_PATH = 'options=-csearch_path%3Dreplica,pg_catalog,public';
 
-let database: Awaited<ReturnType<typeof copyOnPostgres>>;
+const database = useProgramStore();
 /** What DATABASE_REPLICA_URL leads to. */
 let balancer: Proxy;
 let gateway: ReplicatedGateway;
@@ -48,7 +48,6 @@ const startOn = (environment: Record<string, string>): Promise<ReplicatedGateway
   startReplicatedGateway({ DATABASE_URL: database.url, ...environment });
 
 beforeAll(async () => {
-  database = await copyOnPostgres();
   await runSql(database.url, PLAY_REPLICA);
   balancer = await startTcpProxy([database.url]);
 });
@@ -61,10 +60,7 @@ beforeEach(async () => {
   petId = await makePet(gateway, { stock: 10 });
 });
 afterEach(() => gateway.close());
-afterAll(async () => {
-  await balancer.close();
-  await database.drop();
-});
+afterAll(() => balancer.close());
 
 const PET = (): string => `{ pet(id: "${petId}") { name } }`;
 const RENAME = (name = 'Cleo'): string => `mutation {

@@ -2,16 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { copyOnPostgres } from '../../support/databases.ts';
+import { useProgramStore } from '../../support/databases.ts';
 import { type Gateway, openAt, startGateway } from '../../support/gateway.ts';
 import { letASecondPass } from '../../support/logged.ts';
 import { type Proxy, startTcpProxy, through } from '../../support/proxies.ts';
 
 let gateway: Gateway;
 let proxy: Proxy;
-let database: Awaited<ReturnType<typeof copyOnPostgres>>;
+const database = useProgramStore();
 beforeAll(async () => {
-  database = await copyOnPostgres();
   proxy = await startTcpProxy([database.url]);
   gateway = await startGateway(
     { POOL_SIZE: '1', STATEMENT_TIMEOUT_MS: '500' },
@@ -21,7 +20,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway.close();
   await proxy.close();
-  await database.drop();
 });
 
 /**

@@ -10,7 +10,8 @@ import { createLog } from '../../../src/gateway/telemetry/log.ts';
 import { petStore } from '../../../src/store/index.ts';
 import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
-import { withFolder, withManifest } from '../../support/manifest.ts';
+import { makeFolder } from '../../support/folders.ts';
+import { withManifest } from '../../support/manifest.ts';
 import { runSql } from '../../support/postgres.ts';
 
 let database: Awaited<ReturnType<typeof copyOnPostgres>>;
@@ -60,13 +61,13 @@ it('trusted documents that use a deprecated field cause one warning, which names
     },
   ));
 
-it('a tool that uses a deprecated field causes a warning that names it', () =>
-  withFolder(async (MCP_OPERATIONS) => {
-    writeFileSync(join(MCP_OPERATIONS, 'cancel.graphql'), documentOf('cancel'));
-    expect(await readWarnings({ MCP_OPERATIONS })).toEqual([
-      expect.stringMatching(/^The field Error\.status is deprecated\. .* Used by tool cancel\.$/),
-    ]);
-  }));
+it('a tool that uses a deprecated field causes a warning that names it', async () => {
+  const MCP_OPERATIONS = makeFolder();
+  writeFileSync(join(MCP_OPERATIONS, 'cancel.graphql'), documentOf('cancel'));
+  expect(await readWarnings({ MCP_OPERATIONS })).toEqual([
+    expect.stringMatching(/^The field Error\.status is deprecated\. .* Used by tool cancel\.$/),
+  ]);
+});
 
 it('a gateway does not start if foreign keys are off for its role, and the role is not allowed to turn them on', async () => {
   const role = `role_${name}`;

@@ -1,10 +1,10 @@
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 
 import { openCopyOnPostgres } from '../../support/databases.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { gateway, useGateway } from '../../support/gateway.ts';
 import { makePet } from '../../support/make.ts';
 import { readMetrics, sumOf } from '../../support/metrics.ts';
 import { countLockWaits, holdLock } from '../../support/postgres.ts';
@@ -14,12 +14,8 @@ const POOL_SIZE = 4;
 const MANY = '127.0.0.1';
 const ONE = '127.0.0.2';
 
-let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await startGateway({ POOL_SIZE: String(POOL_SIZE) }, openCopyOnPostgres);
-  await makePet(gateway);
-});
-afterAll(() => gateway.close());
+useGateway({ POOL_SIZE: String(POOL_SIZE) }, openCopyOnPostgres);
+beforeAll(() => makePet(gateway));
 
 function ask(localAddress: string, query: string): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -30,6 +26,8 @@ function ask(localAddress: string, query: string): Promise<string> {
     asked.end(JSON.stringify({ query }));
   });
 }
+
+const countActive = async () => sumOf(await readMetrics(gateway), 'http_active_requests');
 
 it.each([
   [
@@ -54,7 +52,6 @@ it.each([
     const all = Array.from({ length: running + 6 }, (_, n) => send(MANY, n));
     await expect.poll(() => countLockWaits(gateway.databaseUrl)).toBe(running);
     all.push(send(ONE, 99));
-    const countActive = async () => sumOf(await readMetrics(gateway), 'http_active_requests');
     await expect.poll(countActive).toBeGreaterThan(all.length);
     await gateway.data('{ __typename }');
     await unlock();
