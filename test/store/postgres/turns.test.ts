@@ -43,13 +43,16 @@ it.each([
 ])(
   'callers take turns where their %s wait, however many each caller has',
   async (_what, running, toQuery) => {
+    const numbers = Array.from({ length: running + 6 }, (_, n) => n);
+    // New documents would wait for each other first.
+    for (const n of [...numbers, 99]) await ask(MANY, toQuery(n));
     const unlock = await holdLock(gateway.databaseUrl, 'lock table pets');
     const order: string[] = [];
     const send = async (address: string, n: number): Promise<void> => {
       expect(JSON.parse(await ask(address, toQuery(n)))).not.toHaveProperty('errors');
       order.push(address);
     };
-    const all = Array.from({ length: running + 6 }, (_, n) => send(MANY, n));
+    const all = numbers.map((n) => send(MANY, n));
     await expect.poll(() => countLockWaits(gateway.databaseUrl)).toBe(running);
     all.push(send(ONE, 99));
     await expect.poll(countActive).toBeGreaterThan(all.length);
