@@ -43,7 +43,7 @@ it.each([
 ])(
   'callers take turns where their %s wait, however many each caller has',
   async (_what, running, toQuery) => {
-    const numbers = Array.from({ length: running + 6 }, (_, n) => n);
+    const numbers = Array.from({ length: running + 20 }, (_, n) => n);
     // New documents would wait for each other first.
     for (const n of [...numbers, 99]) await ask(MANY, toQuery(n));
     const unlock = await holdLock(gateway.databaseUrl, 'lock table pets');
@@ -59,6 +59,7 @@ it.each([
     await gateway.data('{ __typename }');
     await unlock();
     await Promise.all(all);
-    expect(order.indexOf(ONE)).toBeLessThan(running + 4);
+    // What runs beside it may end first, and so may what starts then.
+    expect(order.indexOf(ONE)).toBeLessThan(running + 10);
   },
 );
