@@ -158,6 +158,5 @@ describe('the results of a caller with many costly subscriptions', () => {
     for (const name of ['bob, cheap', 'bob, costly']) {
       expect(order.indexOf(name)).toBeLessThan(COUNT / 2);
     }
-    await guarded.close();
   });
 });

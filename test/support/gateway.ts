@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 
 import { type Config, type Limits, readConfig } from '../../src/gateway/config/config.ts';
 import type { Database } from '../../src/gateway/database/database.ts';
@@ -178,18 +178,22 @@ export function useOther(
 ): Gateway {
   const other = {} as Gateway;
   beforeAll(async () => {
-    Object.assign(other, await startOther(environment, limits, store));
+    Object.assign(other, await startGateway(environment, openThatOf(gateway), limits, store));
   });
   afterAll(() => other.close());
   return other;
 }
 
-/** Starts another gateway on the database of `gateway`. */
-export const startOther = (
+/** Starts another gateway on the database of `gateway`, until the test ends. */
+export async function startOther(
   environment: Record<string, string>,
   limits?: Partial<Limits>,
   store?: Store,
-): Promise<Gateway> => startGateway(environment, openThatOf(gateway), limits, store);
+): Promise<Gateway> {
+  const other = await startGateway(environment, openThatOf(gateway), limits, store);
+  onTestFinished(() => other.close());
+  return other;
+}
 
 /** Declares tests that run on each database of the current Vitest project, with a gateway on it. */
 export function describeOnGateways(declareTests: () => void): void {

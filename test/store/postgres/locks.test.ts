@@ -228,7 +228,6 @@ describe('orders that arrive at the same time', () => {
     expect(await responses[1]).toEqual(expected ?? { petId: petIds[1], quantity: 7 });
     const isLogged = expected === 'INTERNAL_SERVER_ERROR';
     expect(fresh.loggedErrors.splice(0)).toHaveLength(isLogged ? 1 : 0);
-    await fresh.close();
     await runSql(url, 'drop function hinder cascade');
   });
 });
