@@ -2,13 +2,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import {
   type Gateway,
+  gateway as any,
   type GraphqlResponse,
   openThatOf,
   startGateway,
+  startOther,
+  useGateway,
 } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 import { hashOf, toManifest, withManifest } from '../support/manifest.ts';
-import { post, TIMES_UNTIL_COMPILED } from '../support/post.ts';
+import { post, searchOf, TIMES_UNTIL_COMPILED } from '../support/post.ts';
 
 type Parameters = Record<string, unknown>;
 
@@ -25,15 +28,8 @@ async function resultOf(response: Response): Promise<Result> {
   return { status: response.status, ...(data && { data }), ...problem };
 }
 
-function get({ url }: Gateway, parameters: Parameters): Promise<Response> {
-  const search = new URLSearchParams(
-    Object.entries(parameters).map(([name, value]) => [
-      name,
-      typeof value === 'string' ? value : JSON.stringify(value),
-    ]),
-  );
-  return fetch(`${url}/graphql?${search}`, { headers: { accept: 'application/json' } });
-}
+const get = ({ url }: Gateway, parameters: Parameters): Promise<Response> =>
+  fetch(`${url}/graphql?${searchOf(parameters)}`, { headers: { accept: 'application/json' } });
 
 /** Sends parameters with POST and with GET, and expects the same response. */
 async function ask(gateway: Gateway, parameters: Parameters): Promise<Result> {
@@ -86,12 +82,11 @@ const FORMS: [form: string, toParameters: (id: string) => Parameters][] = [
   ['id', (id) => ({ id })],
 ];
 
-let any: Gateway;
+useGateway();
 let known: Gateway;
 let automatic: Gateway;
 let trusted: Gateway;
 beforeAll(async () => {
-  any = await startGateway();
   const that = openThatOf(any);
   [known, automatic, trusted] = await withManifest(MANIFEST, (DOCUMENTS_MANIFEST) =>
     Promise.all([
@@ -102,7 +97,7 @@ beforeAll(async () => {
   );
 });
 afterAll(async () => {
-  for (const gateway of [known, automatic, trusted, any]) await gateway.close();
+  for (const gateway of [known, automatic, trusted]) await gateway.close();
 });
 
 /** Sends parameters to a gateway of each kind, and expects these responses. */
@@ -269,7 +264,7 @@ describe('a document to be persisted automatically', () => {
   it('is evicted when it is the least recently used document and the cache is full', async () => {
     // 12 times 900,000 characters are more than the 10 million that the cache holds.
     const limits = { maxDocumentLength: 1_000_000 };
-    const gateway = await startGateway({ DOCUMENTS: 'automatic' }, openThatOf(any), limits);
+    const gateway = await startOther({ DOCUMENTS: 'automatic' }, limits);
     const texts = Array.from({ length: 12 }, (_, n) => `${TYPE} #${n}${'x'.repeat(900_000)}`);
     const [first = '', second = ''] = texts;
     for (const query of texts) {
@@ -278,6 +273,5 @@ describe('a document to be persisted automatically', () => {
     }
     expect(await ask(gateway, withHash(hashOf(second)))).toEqual(NOT_FOUND);
     expect(await ask(gateway, withHash(hashOf(texts.at(-1) ?? '')))).toEqual(TYPED);
-    await gateway.close();
   });
 });

@@ -5,6 +5,7 @@ import { WebSocket } from 'ws';
 import type { ClientError, Gateway } from './gateway.ts';
 import { makeCategory } from './make.ts';
 import { parseMetrics, sumOf } from './metrics.ts';
+import { searchOf } from './post.ts';
 import { lastCursor } from './settled.ts';
 import { withScopes } from './tokens.ts';
 
@@ -111,14 +112,8 @@ export async function openEvents(
   { variables, headers, method = 'POST' }: EventsOptions = {},
 ): Promise<EventStream> {
   const params = typeof operation === 'string' ? { query: operation, variables } : operation;
-  const search = new URLSearchParams(
-    Object.entries(params).map(([name, param]) => [
-      name,
-      typeof param === 'string' ? param : JSON.stringify(param ?? null),
-    ]),
-  );
   const controller = new AbortController();
-  const response = await fetch(`${url}/graphql${method === 'GET' ? `?${search}` : ''}`, {
+  const response = await fetch(`${url}/graphql${method === 'GET' ? `?${searchOf(params)}` : ''}`, {
     method,
     headers: {
       accept: 'text/event-stream',
