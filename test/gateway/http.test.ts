@@ -80,26 +80,24 @@ it('HEAD /graphql returns the status and Content-Type of a GET, without a body',
   expect((await requestRaw(gateway, 'HEAD', '/graphql')).status).toBe(400);
 });
 
-describe('the Content-Type of a POST', () => {
-  // What a page on another site can send without a preflight request.
-  it.each([
-    ['application/x-www-form-urlencoded'],
-    ['text/plain'],
-    ['multipart/form-data; boundary=x'],
-    [undefined],
-  ])('is rejected before a mutation is executed: %s', (type) =>
-    expectNotExecuted(
-      (query) =>
-        gateway.rest('/graphql', {
-          method: 'POST',
-          headers: type === undefined ? {} : { 'content-type': type },
-          body: Buffer.from(JSON.stringify({ query })),
-        }),
-      415,
-      'UNSUPPORTED_MEDIA_TYPE',
-    ),
-  );
-});
+// What a page on another site can send without a preflight request.
+it.each([
+  ['application/x-www-form-urlencoded'],
+  ['text/plain'],
+  ['multipart/form-data; boundary=x'],
+  [undefined],
+])('the Content-Type of a POST is rejected before a mutation is executed: %s', (type) =>
+  expectNotExecuted(
+    (query) =>
+      gateway.rest('/graphql', {
+        method: 'POST',
+        headers: type === undefined ? {} : { 'content-type': type },
+        body: Buffer.from(JSON.stringify({ query })),
+      }),
+    415,
+    'UNSUPPORTED_MEDIA_TYPE',
+  ),
+);
 
 describe('the body of a POST', () => {
   it.each([

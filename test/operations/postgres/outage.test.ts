@@ -140,24 +140,22 @@ describe('a gateway whose database stops responding', () => {
   });
 });
 
-describe('a gateway whose database is busy', () => {
-  it('returns SERVICE_UNAVAILABLE if a statement takes too long or no connection becomes free', async () => {
-    const petId = await makePet(gateway, { stock: 5 });
-    const update = `mutation { updateInventory(petId: "${petId}", input: { quantity: 1 }) {
-      ... on InventoryItem { quantity } ... on Error { code } } }`;
-    const unlock = await holdLock(url, `select from inventory_items for update`);
-    const begin = Date.now();
-    const responses = await Promise.all(Array.from({ length: 10 }, () => gateway.graphql(update)));
-    expect(Date.now() - begin).toBeLessThan(8000);
-    for (const { errors } of responses) {
-      expect(errors?.[0]?.extensions).toEqual({ code: 'SERVICE_UNAVAILABLE', status: 503 });
-    }
-    const exhausted = /pool is exhausted: no connection .* 500 ms .* at most 3 \(POOL_SIZE\)/;
-    expect(inspect(gateway.loggedErrors)).toMatch(exhausted);
-    expect(warningsOf(gateway)).toEqual([]);
-    await unlock();
-    expect((await gateway.data(update)).updateInventory).toEqual({ quantity: 1 });
-  });
+it('a gateway whose database is busy returns SERVICE_UNAVAILABLE if a statement takes too long or no connection becomes free', async () => {
+  const petId = await makePet(gateway, { stock: 5 });
+  const update = `mutation { updateInventory(petId: "${petId}", input: { quantity: 1 }) {
+    ... on InventoryItem { quantity } ... on Error { code } } }`;
+  const unlock = await holdLock(url, `select from inventory_items for update`);
+  const begin = Date.now();
+  const responses = await Promise.all(Array.from({ length: 10 }, () => gateway.graphql(update)));
+  expect(Date.now() - begin).toBeLessThan(8000);
+  for (const { errors } of responses) {
+    expect(errors?.[0]?.extensions).toEqual({ code: 'SERVICE_UNAVAILABLE', status: 503 });
+  }
+  const exhausted = /pool is exhausted: no connection .* 500 ms .* at most 3 \(POOL_SIZE\)/;
+  expect(inspect(gateway.loggedErrors)).toMatch(exhausted);
+  expect(warningsOf(gateway)).toEqual([]);
+  await unlock();
+  expect((await gateway.data(update)).updateInventory).toEqual({ quantity: 1 });
 });
 
 const readiness = () => readinessOf(gateway);
@@ -182,25 +180,23 @@ const NEW_CATEGORY = 'mutation { createCategory(input: { name: "A" }) { __typena
 const NAMED_CATEGORY =
   'mutation { createCategory(input: { name: "A" }, idempotencyKey: "a") { __typename } }';
 
-describe('a database that becomes read-only', () => {
-  it('is reported by /ready, makes mutations return SERVICE_UNAVAILABLE, and has its connections replaced', async () => {
-    await gateway.close();
-    // If there were a second connection, the gateway's own statements could take the connection under test.
-    gateway = await start({ POOL_SIZE: '1' });
-    expect(await readiness()).toEqual([200, true, 200]);
-    await setReadOnly(true);
-    for (const query of [NEW_CATEGORY, NAMED_CATEGORY]) {
-      const pid = await nextBackend();
-      const response = await gateway.graphql(query);
-      expect(response.errors?.[0]?.extensions.code).toBe('SERVICE_UNAVAILABLE');
-      expect(await nextBackend()).not.toBe(pid);
-    }
-    expect(await gateway.data('{ categories { totalCount } }')).toHaveProperty('categories');
-    await setReadOnly(false);
-    for (const query of [NEW_CATEGORY, NAMED_CATEGORY]) {
-      expect(await gateway.data(query)).toEqual({ createCategory: { __typename: 'Category' } });
-    }
-  });
+it('a database that becomes read-only is reported by /ready, makes mutations return SERVICE_UNAVAILABLE, and has its connections replaced', async () => {
+  await gateway.close();
+  // If there were a second connection, the gateway's own statements could take the connection under test.
+  gateway = await start({ POOL_SIZE: '1' });
+  expect(await readiness()).toEqual([200, true, 200]);
+  await setReadOnly(true);
+  for (const query of [NEW_CATEGORY, NAMED_CATEGORY]) {
+    const pid = await nextBackend();
+    const response = await gateway.graphql(query);
+    expect(response.errors?.[0]?.extensions.code).toBe('SERVICE_UNAVAILABLE');
+    expect(await nextBackend()).not.toBe(pid);
+  }
+  expect(await gateway.data('{ categories { totalCount } }')).toHaveProperty('categories');
+  await setReadOnly(false);
+  for (const query of [NEW_CATEGORY, NAMED_CATEGORY]) {
+    expect(await gateway.data(query)).toEqual({ createCategory: { __typename: 'Category' } });
+  }
 });
 
 /** The statements in docs/operations.md that begin a read-only period of one database. */
@@ -210,20 +206,18 @@ const toReadOnly = (database: string): string[] => {
   return statements.replaceAll('store', database).trim().split('\n');
 };
 
-describe('a read-only period of one database, as in docs/operations.md,', () => {
-  it('reaches the open connections, and ends when the setting is reset and the connections are closed', async () => {
-    expect(await gateway.data(NEW_CATEGORY)).toHaveProperty('createCategory');
-    const database = new URL(url).pathname.slice(1);
-    const [set = '', endSessions = ''] = toReadOnly(database);
-    await runSql(server.url, set);
-    await runSql(server.url, endSessions);
-    await expect.poll(readiness).toEqual([200, false, 503]);
-    const response = await gateway.graphql(NEW_CATEGORY);
-    expect(response.errors?.[0]?.extensions.code).toBe('SERVICE_UNAVAILABLE');
-    expect(await gateway.data('{ categories { totalCount } }')).toHaveProperty('categories');
-    await runSql(server.url, `alter database ${database} reset default_transaction_read_only`);
-    await runSql(server.url, endSessions);
-    await expect.poll(readiness).toEqual([200, true, 200]);
-    expect(await gateway.data(NEW_CATEGORY)).toHaveProperty('createCategory');
-  });
+it('a read-only period of one database, as in docs/operations.md, reaches the open connections, and ends when the setting is reset and the connections are closed', async () => {
+  expect(await gateway.data(NEW_CATEGORY)).toHaveProperty('createCategory');
+  const database = new URL(url).pathname.slice(1);
+  const [set = '', endSessions = ''] = toReadOnly(database);
+  await runSql(server.url, set);
+  await runSql(server.url, endSessions);
+  await expect.poll(readiness).toEqual([200, false, 503]);
+  const response = await gateway.graphql(NEW_CATEGORY);
+  expect(response.errors?.[0]?.extensions.code).toBe('SERVICE_UNAVAILABLE');
+  expect(await gateway.data('{ categories { totalCount } }')).toHaveProperty('categories');
+  await runSql(server.url, `alter database ${database} reset default_transaction_read_only`);
+  await runSql(server.url, endSessions);
+  await expect.poll(readiness).toEqual([200, true, 200]);
+  expect(await gateway.data(NEW_CATEGORY)).toHaveProperty('createCategory');
 });
