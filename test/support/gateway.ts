@@ -10,7 +10,7 @@ import { petStore } from '../../src/store/index.ts';
 import { MIGRATIONS } from '../../src/store/migrations.ts';
 import { describeOnDatabases, openCopy, type TestDatabase } from './databases.ts';
 import { type CheckOf, checkResponse, createCheck, openApiOf } from './documented.ts';
-import { listen } from './listen.ts';
+import { closeServer, listen } from './listen.ts';
 import { post } from './post.ts';
 
 /** A GraphQL error as a caller receives it. */
@@ -27,7 +27,7 @@ export interface ClientError {
 
 // The query of the test determines the shape of the data.
 // oxlint-disable-next-line typescript/no-explicit-any
-type Data = any;
+export type Data = any;
 
 export interface GraphqlResponse {
   status: number;
@@ -140,8 +140,7 @@ export async function startGateway(
     checkOf,
     stop,
     close: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => void server.close(resolve));
+      await closeServer(server);
       await db.close();
       expect(loggedErrors).toEqual([]);
     },
