@@ -134,20 +134,18 @@ it('a request body larger than 1 MB is rejected with PAYLOAD_TOO_LARGE, with or 
   await expectRejected(chunked, 413, 'PAYLOAD_TOO_LARGE');
 });
 
-describe('a request body of 1 MB', () => {
-  const times = 80_000;
-  it.each([
-    ['brackets', '['.repeat(990_000)],
-    ['nested objects', `${'{"name":'.repeat(times)}1${'}'.repeat(times)}`],
-    ['different names', `{${Array.from({ length: times }, (_, n) => `"k${n}":1`).join(',')}}`],
-  ])('takes less than half a second of CPU time: %s', async (_what, json) => {
-    const start = process.cpuUsage();
-    const query = 'query ($filter: PetFilter) { pets(filter: $filter) { totalCount } }';
-    const response = await post(`{"query":"${query}","variables":{"filter":${json}}}`);
-    const { user, system } = process.cpuUsage(start);
-    expect(response.status).toBe(400);
-    expect(user + system).toBeLessThan(500_000);
-  });
+const times = 80_000;
+it.each([
+  ['brackets', '['.repeat(990_000)],
+  ['nested objects', `${'{"name":'.repeat(times)}1${'}'.repeat(times)}`],
+  ['different names', `{${Array.from({ length: times }, (_, n) => `"k${n}":1`).join(',')}}`],
+])('a request body of 1 MB takes less than half a second of CPU time: %s', async (_what, json) => {
+  const start = process.cpuUsage();
+  const query = 'query ($filter: PetFilter) { pets(filter: $filter) { totalCount } }';
+  const response = await post(`{"query":"${query}","variables":{"filter":${json}}}`);
+  const { user, system } = process.cpuUsage(start);
+  expect(response.status).toBe(400);
+  expect(user + system).toBeLessThan(500_000);
 });
 
 it('the size of a GraphQL document can be up to 50,000 characters, not counting variables', async () => {

@@ -132,6 +132,13 @@ export const openRaw = (): Promise<RawDatabase> =>
 export const openCopy = async (config: Config, log: Log): Promise<TestDatabase> =>
   (await openRaw()).open(config, log);
 
+/** Returns a function that opens a copy in which SQL has run. */
+export const openWith = (text: string) => async (config: Config, log: Log) => {
+  const raw = await openRaw();
+  await raw.run(text);
+  return raw.open(config, log);
+};
+
 /** Opens a copy of the empty database on PostgreSQL for a gateway; closing the database removes the copy. */
 export const openCopyOnPostgres = async (config: Config, log: Log): Promise<TestDatabase> =>
   (await openRawPostgres()).open(config, log);

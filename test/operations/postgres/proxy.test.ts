@@ -13,7 +13,6 @@ import { post } from '../../support/post.ts';
 import { freePort } from '../../support/postgres.ts';
 import { type Program, startProgram } from '../../support/program.ts';
 
-
 const store = useProgramStore();
 let url: string;
 let stop: () => Promise<void>;
