@@ -154,7 +154,7 @@ it('the metrics keep the names of a hundred callers, and a new caller replaces t
   expect(await callsOf()).toMatchObject({ 'GET /store/orders bot1': 1 });
 });
 
-const OPERATION = 'graphql_operation_duration_seconds_count';
+const OPERATIONS = 'graphql_operation_duration_seconds_count';
 it.each(['scope', 'open'])(
   'with AUTH=jwt and AUTH_READ=%s, the metrics ignore the names that callers without a token send',
   async (read) => {
@@ -171,7 +171,7 @@ it.each(['scope', 'open'])(
     const samples = async () =>
       parseMetrics(await (await guarded.rest('/metrics', { headers })).text());
     await expect
-      .poll(async () => sumOf(await samples(), OPERATION, { operation_name: 'Checkout' }))
+      .poll(async () => sumOf(await samples(), OPERATIONS, { operation_name: 'Checkout' }))
       .toBe(1);
     const all = await samples();
     const namesOf = (label: string) => new Set(all.flatMap(({ labels }) => labels[label] ?? []));
@@ -293,7 +293,6 @@ it('the metric for errors has the labels `route` and `code`, and counts each cod
 });
 
 describe('the metrics of GraphQL operations', () => {
-  const OPERATIONS = 'graphql_operation_duration_seconds_count';
   const COST = 'graphql_operation_cost';
   const COSTLY = `{ ${'pets(first: 100) { nodes { category { '.repeat(3)} id ${'} } } '.repeat(3)} }`;
 

@@ -1,16 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 
+import { describe, expect, it } from 'vitest';
+
+import { useFolder } from '../support/folders.ts';
 import {
   type Gateway,
   gateway as any,
   type GraphqlResponse,
-  openThatOf,
-  startGateway,
   startOther,
   useGateway,
+  useOther,
 } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
-import { hashOf, toManifest, withManifest } from '../support/manifest.ts';
+import { hashOf, toManifest } from '../support/manifest.ts';
 import { post, searchOf, TIMES_UNTIL_COMPILED } from '../support/post.ts';
 
 type Parameters = Record<string, unknown>;
@@ -83,22 +86,11 @@ const FORMS: [form: string, toParameters: (id: string) => Parameters][] = [
 ];
 
 useGateway();
-let known: Gateway;
-let automatic: Gateway;
-let trusted: Gateway;
-beforeAll(async () => {
-  const that = openThatOf(any);
-  [known, automatic, trusted] = await withManifest(MANIFEST, (DOCUMENTS_MANIFEST) =>
-    Promise.all([
-      startGateway({ DOCUMENTS_MANIFEST }, that),
-      startGateway({ DOCUMENTS: 'automatic', DOCUMENTS_MANIFEST }, that),
-      startGateway({ DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST }, that),
-    ]),
-  );
-});
-afterAll(async () => {
-  for (const gateway of [known, automatic, trusted]) await gateway.close();
-});
+const DOCUMENTS_MANIFEST = join(useFolder(), 'trusted.json');
+writeFileSync(DOCUMENTS_MANIFEST, JSON.stringify(MANIFEST));
+const known = useOther({ DOCUMENTS_MANIFEST });
+const automatic = useOther({ DOCUMENTS: 'automatic', DOCUMENTS_MANIFEST });
+const trusted = useOther({ DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST });
 
 /** Sends parameters to a gateway of each kind, and expects these responses. */
 async function expectResults(parameters: Parameters, ...results: object[]): Promise<void> {

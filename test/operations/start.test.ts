@@ -188,10 +188,11 @@ describe('a gateway that starts on PostgreSQL', () => {
   });
 });
 
-describe('a database that differs from the model', () => {
-  const changed = useProgramStore();
+const changed = useProgramStore();
 
-  it.each(['main', 'migrate'] as const)('is refused with one message: %s', async (name) => {
+it.each(['main', 'migrate'] as const)(
+  'a database that differs from the model is refused with one message: %s',
+  async (name) => {
     await changed.run('alter table categories alter name drop not null');
     const program = spawnProgram(name, changed.environment);
     expect(await program.end).toBe(1);
@@ -200,8 +201,8 @@ describe('a database that differs from the model', () => {
         /^The database differs from the model .+: categories\.name may be null,/,
       ),
     ]);
-  });
-});
+  },
+);
 
 it.each([
   [{ PORT: 'abc' }, 'PORT must be a whole number from 0 to 65535.'],

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 
 import sql from 'sql-template-tag';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
+import { server, storeUrl as url, useServer } from '../../support/databases.ts';
 import {
   type Gateway,
   openAt,
@@ -12,26 +13,13 @@ import {
   warningsOf,
 } from '../../support/gateway.ts';
 import { makeOrder, makePet, stockOf } from '../../support/make.ts';
-import {
-  countLockWaits,
-  createStoreOn,
-  holdLock,
-  type OwnServer,
-  runSql,
-  startPostgres,
-} from '../../support/postgres.ts';
+import { countLockWaits, holdLock, runSql } from '../../support/postgres.ts';
 import { ordersOf, startWriters } from '../../support/replicated-gateway.ts';
 import { rounds } from '../../support/rounds.ts';
 
 // The tests stop, suspend and lock this server, and make it read-only.
-let server: OwnServer;
-let url: string;
+useServer();
 let gateway: Gateway;
-beforeAll(async () => {
-  server = await startPostgres();
-  url = await createStoreOn(server.url);
-});
-afterAll(() => server.remove());
 
 const LIMITS = { POOL_SIZE: '3', CONNECT_TIMEOUT_MS: '500', STATEMENT_TIMEOUT_MS: '1000' };
 const start = (environment: Record<string, string>) => startGateway(environment, openAt(url));

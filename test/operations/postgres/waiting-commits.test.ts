@@ -1,5 +1,6 @@
-import { afterAll, afterEach, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterEach, expect, it, onTestFinished } from 'vitest';
 
+import { storeUrl as url, useServer } from '../../support/databases.ts';
 import {
   type Gateway,
   openAt,
@@ -8,26 +9,12 @@ import {
   warningsOf,
 } from '../../support/gateway.ts';
 import { makeCategory, makePet, stockOf } from '../../support/make.ts';
-import {
-  countConnections,
-  createStoreOn,
-  holdLock,
-  type OwnServer,
-  runSql,
-  setStandbys,
-  startPostgres,
-} from '../../support/postgres.ts';
+import { countConnections, holdLock, runSql, setStandbys } from '../../support/postgres.ts';
 import { ordersOf, startReaders, startWriters } from '../../support/replicated-gateway.ts';
 
 // Commits on this server wait for replicas that it does not have.
-let server: OwnServer;
-let url: string;
+useServer();
 let gateway: Gateway;
-beforeAll(async () => {
-  server = await startPostgres();
-  url = await createStoreOn(server.url);
-});
-afterAll(() => server.remove());
 afterEach(async () => {
   gateway.loggedErrors.length = 0;
   await gateway.close();
