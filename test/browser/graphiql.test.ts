@@ -15,6 +15,12 @@ import { AUTH_BY_SECRET, mint } from '../support/tokens.ts';
 describeInChromium((chromium) => {
   let page: Page;
 
+  async function openAt({ url }: { url: string }): Promise<void> {
+    page = await chromium.openEmpty(url);
+    await page.goto(`${url}/graphql`);
+    await page.getByText('OnePet').first().waitFor();
+  }
+
   const boxOf = async (selector: string) => {
     const box = await page.locator(selector).first().boundingBox();
     if (!box) throw new Error(`Nothing is shown at ${selector}`);
@@ -23,10 +29,7 @@ describeInChromium((chromium) => {
 
   describe('GraphiQL', () => {
     beforeAll(async () => {
-      const { url } = chromium.gateway;
-      page = await chromium.openEmpty(url);
-      await page.goto(`${url}/graphql`);
-      await page.getByText('OnePet').first().waitFor();
+      await openAt(chromium.gateway);
     });
 
     it('can be used with the keyboard alone: Tab passes the editor, Enter goes into it, Ctrl+M and Tab leave it', async () => {
@@ -114,10 +117,7 @@ describeInChromium((chromium) => {
 
   describe('GraphiQL with AUTH=jwt', () => {
     it('names the token field in the error about a missing token', async () => {
-      const { url } = await chromium.startOther(AUTH_BY_SECRET);
-      page = await chromium.openEmpty(url);
-      await page.goto(`${url}/graphql`);
-      await page.getByText('OnePet').first().waitFor();
+      await openAt(await chromium.startOther(AUTH_BY_SECRET));
       expect(await execute(page)).toContain('"UNAUTHENTICATED"');
       await expectShown(page.locator('.result-window').getByText('Token').first());
       // Chromium logs the status.
@@ -125,10 +125,7 @@ describeInChromium((chromium) => {
     });
 
     it("sends the token from the first tab, an example's tab and a new tab, and does not store it in the browser", async () => {
-      const { url } = await chromium.startOther(AUTH_BY_SECRET);
-      page = await chromium.openEmpty(url);
-      await page.goto(`${url}/graphql`);
-      await page.getByText('OnePet').first().waitFor();
+      await openAt(await chromium.startOther(AUTH_BY_SECRET));
       await expectAccessible(page);
       const token = await mint({ scope: 'read orders:write' });
       await page.getByLabel('Token').fill(`Bearer ${token}`);

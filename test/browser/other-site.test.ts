@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { Gateway } from '../support/gateway.ts';
 import { describeInChromium } from '../support/in-chromium.ts';
-import { listen } from '../support/listen.ts';
+import { closeServer, listen } from '../support/listen.ts';
 
 describeInChromium((chromium) => {
   let page: Page;
@@ -27,10 +27,7 @@ describeInChromium((chromium) => {
       page = await chromium.openEmpty(siteUrl);
       await page.goto(siteUrl);
     });
-    afterAll(() => {
-      site.closeAllConnections();
-      site.close();
-    });
+    afterAll(() => closeServer(site));
 
     it('can read headers and results if its origin is allowed', async () => {
       const read = await page.evaluate(`fetch('${shared.url}/pets/1').then(({ headers }) =>

@@ -1,18 +1,9 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { execute } from '../support/graphiql.ts';
 import { describeInChromium, expectShown } from '../support/in-chromium.ts';
-import { freePort } from '../support/postgres.ts';
-import { isReady } from '../support/program.ts';
-
-const hasNginx = spawnSync('nginx', ['-v']).status === 0;
+import { hasNginx, startNginx } from '../support/nginx.ts';
 
 // Not a REST response or the metrics: they name no icon, so that browsers request /favicon.ico outside the prefix.
 const isPage = (link: string): boolean => /^\/(?!pets|store|metrics)[\w/-]*$/.test(link);
@@ -25,29 +16,13 @@ describe.skipIf(!hasNginx)('behind a path prefix', () => {
     let stop: () => Promise<void>;
 
     beforeAll(async () => {
-      const folder = await mkdtemp(join(tmpdir(), 'store-prefix-'));
-      // Started by root, nginx writes as another user.
-      await chmod(folder, 0o755);
-      const port = await freePort();
-      const paths = ['client_body', 'proxy', 'fastcgi', 'scgi', 'uwsgi'].map(
-        (name) => `${name}_temp_path ${folder}/${name};`,
-      );
-      await writeFile(
-        join(folder, 'nginx.conf'),
-        `pid ${folder}/pid; error_log stderr crit; events {} http { access_log off; ${paths.join(' ')}
+      const paths = ['client_body', 'proxy', 'fastcgi', 'scgi', 'uwsgi'];
+      const toSettings = (folder: string, port: number): string => `
+        pid ${folder}/pid; error_log stderr crit; events {} http { access_log off;
+        ${paths.map((name) => `${name}_temp_path ${folder}/${name};`).join(' ')}
         server { listen 127.0.0.1:${port};
-          location /petstore/ { proxy_pass ${chromium.gateway.url}/; proxy_set_header Host $http_host; } } }`,
-      );
-      const nginx = spawn('nginx', ['-c', join(folder, 'nginx.conf'), '-g', 'daemon off;'], {
-        stdio: 'inherit',
-      });
-      stop = async () => {
-        nginx.kill('SIGQUIT');
-        await once(nginx, 'exit');
-        await rm(folder, { recursive: true, force: true });
-      };
-      url = `http://127.0.0.1:${port}/petstore`;
-      await vi.waitUntil(() => isReady(url), { timeout: 30_000, interval: 50 });
+          location /petstore/ { proxy_pass ${chromium.gateway.url}/; proxy_set_header Host $http_host; } } }`;
+      ({ url, stop } = await startNginx(toSettings, '/petstore'));
       page = await chromium.openEmpty(url);
     });
     afterAll(() => stop());

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';
 
 import {
@@ -12,7 +12,7 @@ import {
   withIds,
 } from '../../docs/examples/live.ts';
 import { ROOT } from '../../src/store/root.ts';
-import { type Gateway, gateway, openThatOf, startGateway, useGateway } from '../support/gateway.ts';
+import { type Gateway, gateway, startOther, useGateway } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 import { hashOf, toManifest, withManifest } from '../support/manifest.ts';
 import { post } from '../support/post.ts';
@@ -37,22 +37,9 @@ const SCHEMA = readFileSync(new URL('schema.graphql', ROOT), 'utf8');
 
 useGateway();
 
-// Functions that clean up after a test, the last one first.
-const ends: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).toReversed()) await end();
-});
-
-/** Starts another gateway on the same database. */
-async function startOther(environment: Record<string, string> = {}): Promise<Gateway> {
-  const other = await startGateway(environment, openThatOf(gateway));
-  ends.push(() => other.close());
-  return other;
-}
-
 async function use(starting: Promise<Proxy>): Promise<Proxy> {
   const proxy = await starting;
-  ends.push(() => proxy.close());
+  onTestFinished(() => proxy.close());
   return proxy;
 }
 
@@ -140,7 +127,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
         onChange: ({ petChanged }) => changes.push(petChanged),
         onError: (error) => errors.push(error),
       });
-      ends.push(stop);
+      onTestFinished(stop);
     };
 
     const received = (count: number): Promise<unknown> =>
@@ -261,7 +248,7 @@ async function followPet(send: Subscribe, id: string): Promise<unknown[]> {
       if (sent.variables?.['after']) resolve();
       return send(sent, sink);
     };
-    ends.push(resume(subscribe, PAUSE_MS)(request, { next, error: next, complete: () => {} }));
+    onTestFinished(resume(subscribe, PAUSE_MS)(request, { next, error: next, complete: () => {} }));
   });
   return results;
 }

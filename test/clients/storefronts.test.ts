@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { ROOT } from '../../src/store/root.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { describeInChromium } from '../support/in-chromium.ts';
-import { listen } from '../support/listen.ts';
+import { closeServer, listen } from '../support/listen.ts';
 import { makePet, mutate, stockOf } from '../support/make.ts';
 
 const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript' };
@@ -42,10 +42,7 @@ describeInChromium((chromium) => {
     siteUrl = await listen(site);
     gateway = await chromium.startOther({ CORS_ORIGINS: siteUrl });
   });
-  afterAll(() => {
-    site.closeAllConnections();
-    site.close();
-  });
+  afterAll(() => closeServer(site));
 
   describe.each(['apollo', 'relay', 'tanstack', 'urql'])('the storefront for %s', (client) => {
     let page: Page;

@@ -136,13 +136,11 @@ const askAll = (to: Gateway, origin?: string): Promise<RawResponse[]> =>
 const allowed = ({ headers }: RawResponse): string | null =>
   headers.get('access-control-allow-origin');
 
-describe('a gateway without CORS_ORIGINS', () => {
-  it('sends no CORS headers in any response', async () => {
-    for (const response of await askAll(gateway, SITE)) {
-      expect(corsHeadersOf(response)).toEqual([]);
-      expect(response.headers.get('vary') ?? '').not.toContain('Origin');
-    }
-  });
+it('a gateway without CORS_ORIGINS sends no CORS headers in any response', async () => {
+  for (const response of await askAll(gateway, SITE)) {
+    expect(corsHeadersOf(response)).toEqual([]);
+    expect(response.headers.get('vary') ?? '').not.toContain('Origin');
+  }
 });
 
 describe('CORS_ORIGINS', () => {
@@ -186,24 +184,19 @@ describe('CORS_ORIGINS', () => {
   });
 });
 
-describe('a GET query with Sec-Fetch-Site: cross-site', () => {
-  it.each<[to: () => Gateway, whose: string, Host: string, Origin: string, status: number]>([
-    [() => shared, 'not in CORS_ORIGINS', 'localhost:4000', 'https://my.shop.example', 403],
-    [() => shared, 'in CORS_ORIGINS', 'localhost:4000', SITE, 200],
-    [() => open, 'null if CORS_ORIGINS is *', 'localhost:4000', 'null', 200],
-    [() => open, 'missing, even if CORS_ORIGINS is *', 'localhost:4000', '', 403],
-    [() => gateway, "the gateway's", 'localhost:4000', 'http://localhost:4000', 200],
-    [
-      () => gateway,
-      "the gateway's, with the default port",
-      'localhost:80',
-      'http://localhost',
-      200,
-    ],
-    [() => gateway, 'on another port', 'localhost:4000', 'http://localhost', 403],
-  ])('that has an Origin which is %2$s gets status %5$s', async (...row) => {
+it.each<[to: () => Gateway, whose: string, Host: string, Origin: string, status: number]>([
+  [() => shared, 'not in CORS_ORIGINS', 'localhost:4000', 'https://my.shop.example', 403],
+  [() => shared, 'in CORS_ORIGINS', 'localhost:4000', SITE, 200],
+  [() => open, 'null if CORS_ORIGINS is *', 'localhost:4000', 'null', 200],
+  [() => open, 'missing, even if CORS_ORIGINS is *', 'localhost:4000', '', 403],
+  [() => gateway, "the gateway's", 'localhost:4000', 'http://localhost:4000', 200],
+  [() => gateway, "the gateway's, with the default port", 'localhost:80', 'http://localhost', 200],
+  [() => gateway, 'on another port', 'localhost:4000', 'http://localhost', 403],
+])(
+  'a GET query with Sec-Fetch-Site: cross-site that has an Origin which is %2$s gets status %5$s',
+  async (...row) => {
     const [to, , Host, Origin, status] = row;
     const headers = { 'Sec-Fetch-Site': 'cross-site', Host, ...(Origin && { Origin }) };
     expect((await requestRaw(to(), 'GET', QUERY, headers)).status).toBe(status);
-  });
-});
+  },
+);

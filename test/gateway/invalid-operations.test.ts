@@ -11,7 +11,7 @@ import {
 import { createSocketClient, openEvents } from '../support/live.ts';
 import { makePet } from '../support/make.ts';
 import { hashOf } from '../support/manifest.ts';
-import { post } from '../support/post.ts';
+import { post, searchOf } from '../support/post.ts';
 
 useGateway();
 
@@ -103,13 +103,7 @@ const accepting =
   };
 
 const byGet = async ({ url }: Gateway, params: object): Promise<ClientError[] | undefined> => {
-  const search = new URLSearchParams(
-    Object.entries(params).map(([name, param]) => [
-      name,
-      typeof param === 'string' ? param : JSON.stringify(param),
-    ]),
-  );
-  const response = await fetch(`${url}/graphql?${search}`);
+  const response = await fetch(`${url}/graphql?${searchOf(params)}`);
   return ((await response.json()) as GraphqlResponse).errors;
 };
 

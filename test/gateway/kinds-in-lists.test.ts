@@ -10,8 +10,8 @@ import type { Field } from '../../src/gateway/model/stored-table.ts';
 import { lowerFirst, toEnumName } from '../../src/gateway/model/words.ts';
 import { requireSortIndexes } from '../../src/gateway/schema/check-database.ts';
 import { petStore } from '../../src/store/index.ts';
-import { openRaw } from '../support/databases.ts';
-import { gateway, type OpenDatabase, useGateway } from '../support/gateway.ts';
+import { openWith } from '../support/databases.ts';
+import { gateway, useGateway } from '../support/gateway.ts';
 import { builderOf, columnName, modelOf } from '../support/models.ts';
 
 /** The values of each kind as JSON. */
@@ -135,12 +135,6 @@ function createStore() {
   return { ...petStore, ...store.createSchema() };
 }
 
-const open: OpenDatabase = async (config, log) => {
-  const database = await openRaw();
-  await database.run(CREATE);
-  return database.open(config, log);
-};
-
 /** Creates the indexes that the start names, one after another. Returns the names of their sorts. */
 async function createNamedIndexes(db: Database, name = 'things'): Promise<string[]> {
   const named: string[] = [];
@@ -248,7 +242,7 @@ async function recordedBy(filter: object) {
 }
 
 describe('lists of rows with every kind of value', () => {
-  useGateway({}, open, {}, createStore());
+  useGateway({}, openWith(CREATE), {}, createStore());
   let named: string[];
   beforeAll(async () => {
     named = await createNamedIndexes(gateway.db);

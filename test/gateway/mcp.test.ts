@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { buildSchema } from 'graphql';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
 import { readTools } from '../../src/gateway/transport/mcp/tools.ts';
@@ -282,10 +282,8 @@ describe('a call of a tool', () => {
     writeFileSync(manifest, '{}');
     const environment = { DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: manifest };
     const trusted = await startOther({ MCP_OPERATIONS: folder, ...environment });
-    onTestFinished(() => trusted.close());
     const client = await connectClient(trusted);
     expect((await callTool(client, 'list')).data.categories.nodes).toEqual([]);
-    await client.close();
   });
 });
 
@@ -318,7 +316,6 @@ describe('a gateway with tokens', () => {
 it('without MCP_OPERATIONS, there are neither tools nor a document about tokens', async () => {
   const plain = await startOther({});
   for (const path of ['/mcp', METADATA]) expect((await fetch(plain.url + path)).status).toBe(404);
-  await plain.close();
 });
 
 const SCHEMA = buildSchema(`

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 
 import sql from 'sql-template-tag';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { VERSION } from '../../src/gateway/config/version.ts';
 import { connectTo } from '../support/callers.ts';
-import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { type Gateway, gateway as first, startOther, useGateway } from '../support/gateway.ts';
 import { createSocketClient, openEvents } from '../support/live.ts';
 import { makeCategory, makePet, mutate } from '../support/make.ts';
 import { toManifest, withManifest } from '../support/manifest.ts';
@@ -15,18 +15,12 @@ import { requestRaw } from '../support/raw.ts';
 import { lastCursor } from '../support/settled.ts';
 import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
 
-/** The other gateways share this gateway's database. */
-let first: Gateway;
+useGateway();
 /** A new gateway for each test, whose counters start at zero. */
 let gateway: Gateway;
-beforeAll(async () => {
-  first = await startGateway();
-});
 beforeEach(async () => {
-  gateway = await startGateway({}, openThatOf(first));
+  gateway = await startOther({});
 });
-afterEach(() => gateway.close());
-afterAll(() => first.close());
 
 const CALLS = 'operation_calls_total';
 const STATEMENTS = 'database_statement_duration_seconds_count';
@@ -160,11 +154,11 @@ it('the metrics keep the names of a hundred callers, and a new caller replaces t
   expect(await callsOf()).toMatchObject({ 'GET /store/orders bot1': 1 });
 });
 
-const OPERATION = 'graphql_operation_duration_seconds_count';
+const OPERATIONS = 'graphql_operation_duration_seconds_count';
 it.each(['scope', 'open'])(
   'with AUTH=jwt and AUTH_READ=%s, the metrics ignore the names that callers without a token send',
   async (read) => {
-    const guarded = await startGateway({ ...AUTH_BY_SECRET, AUTH_READ: read }, openThatOf(first));
+    const guarded = await startOther({ ...AUTH_BY_SECRET, AUTH_READ: read });
     for (let index = 0; index < 120; index += 1) {
       const headers = { 'apollographql-client-name': `junk${index}` };
       await postTo(guarded, { query: `query Junk${index} { __typename }` }, { headers });
@@ -177,7 +171,7 @@ it.each(['scope', 'open'])(
     const samples = async () =>
       parseMetrics(await (await guarded.rest('/metrics', { headers })).text());
     await expect
-      .poll(async () => sumOf(await samples(), OPERATION, { operation_name: 'Checkout' }))
+      .poll(async () => sumOf(await samples(), OPERATIONS, { operation_name: 'Checkout' }))
       .toBe(1);
     const all = await samples();
     const namesOf = (label: string) => new Set(all.flatMap(({ labels }) => labels[label] ?? []));
@@ -187,7 +181,6 @@ it.each(['scope', 'open'])(
     expect(sumOf(await samples(), CALLS, calls)).toBe(1);
     const anonymous = { ...calls, caller: 'anonymous' };
     expect(sumOf(await samples(), CALLS, anonymous)).toBe(read === 'open' ? 120 : 0);
-    await guarded.close();
   },
 );
 
@@ -300,7 +293,6 @@ it('the metric for errors has the labels `route` and `code`, and counts each cod
 });
 
 describe('the metrics of GraphQL operations', () => {
-  const OPERATIONS = 'graphql_operation_duration_seconds_count';
   const COST = 'graphql_operation_cost';
   const COSTLY = `{ ${'pets(first: 100) { nodes { category { '.repeat(3)} id ${'} } } '.repeat(3)} }`;
 
@@ -322,7 +314,7 @@ describe('the metrics of GraphQL operations', () => {
   it('name the fifty most recently used operations, and also every trusted document', async () => {
     const trusted = 'query Trusted { __typename }';
     await withManifest(toManifest(trusted), async (file) => {
-      const own = await startGateway({ DOCUMENTS_MANIFEST: file }, openThatOf(first));
+      const own = await startOther({ DOCUMENTS_MANIFEST: file });
       const count = async (name: string): Promise<number> =>
         sumOf(await readMetrics(own), OPERATIONS, { operation_name: name });
       await own.graphql(trusted);
@@ -334,7 +326,6 @@ describe('the metrics of GraphQL operations', () => {
       expect(await count('Name0')).toBe(0);
       expect(await count('Name1')).toBe(1);
       expect(await count('Trusted')).toBe(1);
-      await own.close();
     });
   });
 
@@ -396,7 +387,7 @@ describe('the metrics of subscriptions', () => {
 
 describe('the metrics of a gateway', () => {
   it("contain its version, and the dates of its REST operations' deprecation and sunset", async () => {
-    const own = await startGateway({ SUNSET_DATE: '2027-06-30' }, openThatOf(first));
+    const own = await startOther({ SUNSET_DATE: '2027-06-30' });
     const samples = await readMetrics(own);
     expect(sumOf(samples, 'gateway_build_info', { version: VERSION })).toBe(1);
     const dates = (name: string) =>
@@ -405,7 +396,6 @@ describe('the metrics of a gateway', () => {
         .map(({ labels, value }) => [labels['operation'], new Date(value * 1000).toISOString()]);
     expect(dates('sunset')).toEqual([['GET /pets/{petId}', '2027-06-30T00:00:00.000Z']]);
     expect(dates('deprecated')).toEqual([['GET /pets/{petId}', '2026-11-01T00:00:00.000Z']]);
-    await own.close();
   });
 
   it('count the active requests, and the requests whose clients disconnected', async () => {

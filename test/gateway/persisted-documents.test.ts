@@ -1,14 +1,20 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 
+import { describe, expect, it } from 'vitest';
+
+import { useFolder } from '../support/folders.ts';
 import {
   type Gateway,
+  gateway as any,
   type GraphqlResponse,
-  openThatOf,
-  startGateway,
+  startOther,
+  useGateway,
+  useOther,
 } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
-import { hashOf, toManifest, withManifest } from '../support/manifest.ts';
-import { post, TIMES_UNTIL_COMPILED } from '../support/post.ts';
+import { hashOf, toManifest } from '../support/manifest.ts';
+import { post, searchOf, TIMES_UNTIL_COMPILED } from '../support/post.ts';
 
 type Parameters = Record<string, unknown>;
 
@@ -25,15 +31,8 @@ async function resultOf(response: Response): Promise<Result> {
   return { status: response.status, ...(data && { data }), ...problem };
 }
 
-function get({ url }: Gateway, parameters: Parameters): Promise<Response> {
-  const search = new URLSearchParams(
-    Object.entries(parameters).map(([name, value]) => [
-      name,
-      typeof value === 'string' ? value : JSON.stringify(value),
-    ]),
-  );
-  return fetch(`${url}/graphql?${search}`, { headers: { accept: 'application/json' } });
-}
+const get = ({ url }: Gateway, parameters: Parameters): Promise<Response> =>
+  fetch(`${url}/graphql?${searchOf(parameters)}`, { headers: { accept: 'application/json' } });
 
 /** Sends parameters with POST and with GET, and expects the same response. */
 async function ask(gateway: Gateway, parameters: Parameters): Promise<Result> {
@@ -86,24 +85,12 @@ const FORMS: [form: string, toParameters: (id: string) => Parameters][] = [
   ['id', (id) => ({ id })],
 ];
 
-let any: Gateway;
-let known: Gateway;
-let automatic: Gateway;
-let trusted: Gateway;
-beforeAll(async () => {
-  any = await startGateway();
-  const that = openThatOf(any);
-  [known, automatic, trusted] = await withManifest(MANIFEST, (DOCUMENTS_MANIFEST) =>
-    Promise.all([
-      startGateway({ DOCUMENTS_MANIFEST }, that),
-      startGateway({ DOCUMENTS: 'automatic', DOCUMENTS_MANIFEST }, that),
-      startGateway({ DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST }, that),
-    ]),
-  );
-});
-afterAll(async () => {
-  for (const gateway of [known, automatic, trusted, any]) await gateway.close();
-});
+useGateway();
+const DOCUMENTS_MANIFEST = join(useFolder(), 'trusted.json');
+writeFileSync(DOCUMENTS_MANIFEST, JSON.stringify(MANIFEST));
+const known = useOther({ DOCUMENTS_MANIFEST });
+const automatic = useOther({ DOCUMENTS: 'automatic', DOCUMENTS_MANIFEST });
+const trusted = useOther({ DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST });
 
 /** Sends parameters to a gateway of each kind, and expects these responses. */
 async function expectResults(parameters: Parameters, ...results: object[]): Promise<void> {
@@ -269,7 +256,7 @@ describe('a document to be persisted automatically', () => {
   it('is evicted when it is the least recently used document and the cache is full', async () => {
     // 12 times 900,000 characters are more than the 10 million that the cache holds.
     const limits = { maxDocumentLength: 1_000_000 };
-    const gateway = await startGateway({ DOCUMENTS: 'automatic' }, openThatOf(any), limits);
+    const gateway = await startOther({ DOCUMENTS: 'automatic' }, limits);
     const texts = Array.from({ length: 12 }, (_, n) => `${TYPE} #${n}${'x'.repeat(900_000)}`);
     const [first = '', second = ''] = texts;
     for (const query of texts) {
@@ -278,6 +265,5 @@ describe('a document to be persisted automatically', () => {
     }
     expect(await ask(gateway, withHash(hashOf(second)))).toEqual(NOT_FOUND);
     expect(await ask(gateway, withHash(hashOf(texts.at(-1) ?? '')))).toEqual(TYPED);
-    await gateway.close();
   });
 });

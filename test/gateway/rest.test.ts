@@ -75,7 +75,6 @@ describe('a deprecated REST route', () => {
       expect(link).toContain('rel="successor-version"');
     }
     expect((await own.rest('/store/orders')).status).toBe(200);
-    await own.close();
   });
 
   it.each([
@@ -87,7 +86,6 @@ describe('a deprecated REST route', () => {
   ])('still works if %s', async (_when, environment) => {
     const own = await startOther(environment);
     expect((await own.rest(`/pets/${await makePet(own)}`)).status).toBe(200);
-    await own.close();
   });
 });
 

@@ -191,7 +191,6 @@ describe.each([
     const message = expect.stringContaining('Resubscribe with your last cursor');
     const extensions = { code: 'SERVICE_UNAVAILABLE', status: 503 };
     expect(await results).toMatchObject([{ errors: [{ message, extensions }] }]);
-    await stopping.close();
   });
 
   it('a subscription requires the read scope', async () => {

@@ -12,7 +12,14 @@ import {
   vi,
 } from 'vitest';
 
-import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import {
+  type Gateway,
+  gateway as bySecret,
+  openThatOf,
+  startGateway,
+  startOther,
+  useGateway,
+} from '../support/gateway.ts';
 import { letASecondPass } from '../support/logged.ts';
 import { post } from '../support/post.ts';
 import { requestRaw, sendRaw } from '../support/raw.ts';
@@ -27,8 +34,8 @@ import {
   startKeyServer,
 } from '../support/tokens.ts';
 
-/** Verifies tokens with a secret. */
-let bySecret: Gateway;
+// Verifies tokens with a secret.
+useGateway(AUTH_BY_SECRET);
 /** Verifies tokens with public keys that a server publishes. */
 let byKeys: Gateway;
 let keyServer: KeyServer;
@@ -37,12 +44,11 @@ let rsa: SigningKey;
 beforeAll(async () => {
   [elliptic, rsa] = await Promise.all([createKey('elliptic'), createKey('rsa', 'RS256')]);
   keyServer = await startKeyServer(elliptic, rsa);
-  bySecret = await startGateway(AUTH_BY_SECRET);
   byKeys = await startGateway(authByKeys(keyServer.url), openThatOf(bySecret));
 });
 afterEach(() => void vi.useRealTimers());
 afterAll(async () => {
-  for (const each of [byKeys, bySecret, keyServer]) await each.close();
+  for (const each of [byKeys, keyServer]) await each.close();
 });
 
 const DELETE = 'mutation { deletePet(id: "1") { ... on Error { code } } }';
@@ -216,12 +222,9 @@ describe('the keys of an issuer', () => {
   let ownGateway: Gateway;
   beforeEach(async () => {
     ownServer = await startKeyServer(elliptic);
-    ownGateway = await startGateway(authByKeys(ownServer.url), openThatOf(bySecret));
+    ownGateway = await startOther(authByKeys(ownServer.url));
   });
-  afterEach(async () => {
-    await ownGateway.close();
-    await ownServer.close();
-  });
+  afterEach(() => ownServer.close());
 
   it('are fetched once, with the first token, and not again for each unknown key', async () => {
     expect(ownServer.asked).toBe(0);
@@ -286,12 +289,8 @@ describe('the keys of an issuer', () => {
 /** Starts a gateway whose issuer publishes these keys. It is closed after the test. */
 async function startWith(...keys: SigningKey[]): Promise<Gateway> {
   const server = await startKeyServer(...keys);
-  const gateway = await startGateway(authByKeys(server.url), openThatOf(bySecret));
-  onTestFinished(async () => {
-    await gateway.close();
-    await server.close();
-  });
-  return gateway;
+  onTestFinished(() => server.close());
+  return startOther(authByKeys(server.url));
 }
 
 const createKeys = (count: number): Promise<SigningKey[]> =>

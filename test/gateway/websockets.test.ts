@@ -96,7 +96,6 @@ describe('a graphql-transport-ws client', () => {
     opened.send({ type: 'subscribe', id: '1', payload: { query: QUERY } });
     expect(await opened.message()).toMatchObject({ type: 'next' });
     opened.socket.terminate();
-    await open.close();
   });
 });
 
@@ -351,7 +350,6 @@ describe('an open WebSocket', () => {
     expect(await exchange(late, handshake())).toMatch(/^HTTP\/1\.1 503 /);
     late.destroy();
     await stopped;
-    await stopping.close();
   });
 });
 

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 
 import { useProgramStore } from '../support/databases.ts';
 import { ask, isReady, startProgram } from '../support/program.ts';
@@ -58,8 +58,10 @@ async function deleteAll(gateway: { url: string }): Promise<void> {
   for (const name of ['Large', 'Large', 'Large', 'Small']) await createCategory(gateway, name);
 }
 
-describe('a gateway on PGlite that writes a lot', { timeout: 300_000 }, () => {
-  it('keeps its write-ahead log and tables small, and keeps responding', async () => {
+it(
+  'a gateway on PGlite that writes a lot keeps its write-ahead log and tables small, and keeps responding',
+  { timeout: 300_000 },
+  async () => {
     const gateway = await startProgram({ ...store.environment, SAMPLE_STORE: 'false' });
     const before = await sizeOf('base');
     for (let write = 0; write < WRITES; write += 1) {
@@ -79,5 +81,5 @@ describe('a gateway on PGlite that writes a lot', { timeout: 300_000 }, () => {
     expect(await isReady(gateway.url)).toBe(true);
     expect(gateway.entries.filter(({ level }) => Number(level) > 30)).toEqual([]);
     expect(await gateway.stop()).toBe(0);
-  });
-});
+  },
+);

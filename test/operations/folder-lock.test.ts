@@ -9,20 +9,18 @@ const IN_USE =
 
 const store = useProgramStore('PGlite');
 
-describe('a gateway on a system without a native file lock', () => {
-  it('exits with a message that advises choosing another folder or setting DATABASE_URL', async () => {
-    const preload = `data:text/javascript,Object.defineProperty(process,'arch',{value:'none'})`;
-    const program = spawnProgram('main', {
-      ...store.environment,
-      NODE_OPTIONS: `--import ${preload}`,
-    });
-    expect(await program.end).toBe(1);
-    expect(program.messages).toEqual([
-      expect.stringMatching(
-        /^DATA_DIR can't be locked: .+\. Choose another folder, or set DATABASE_URL\.$/,
-      ),
-    ]);
+it('a gateway on a system without a native file lock exits with a message that advises choosing another folder or setting DATABASE_URL', async () => {
+  const preload = `data:text/javascript,Object.defineProperty(process,'arch',{value:'none'})`;
+  const program = spawnProgram('main', {
+    ...store.environment,
+    NODE_OPTIONS: `--import ${preload}`,
   });
+  expect(await program.end).toBe(1);
+  expect(program.messages).toEqual([
+    expect.stringMatching(
+      /^DATA_DIR can't be locked: .+\. Choose another folder, or set DATABASE_URL\.$/,
+    ),
+  ]);
 });
 
 describe(

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { useProgramStore } from '../support/databases.ts';
 import { ask, type Program, startProgram } from '../support/program.ts';
@@ -34,8 +34,10 @@ async function findLost(
 }
 
 // The soak test fills a real disk.
-describe('a write-ahead log that cannot be written', { timeout: 120_000 }, () => {
-  it('stops the gateway with a message, and loses no acknowledged write', async () => {
+it(
+  'a write-ahead log that cannot be written stops the gateway with a message, and loses no acknowledged write',
+  { timeout: 120_000 },
+  async () => {
     const fault = join(store.environment['DATA_DIR'] ?? '', 'fault');
     const environment = { ...store.environment, SAMPLE_STORE: 'false' };
     const program = await startProgram({
@@ -50,5 +52,5 @@ describe('a write-ahead log that cannot be written', { timeout: 120_000 }, () =>
     expect(await program.end).toBe(1);
     expect(program.messages).toContainEqual(expect.stringMatching(CRASHED));
     expect(await findLost(environment, ids)).toEqual([]);
-  });
-});
+  },
+);

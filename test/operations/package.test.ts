@@ -111,20 +111,18 @@ describe('the package of `npm pack`', () => {
   });
 });
 
-describe('a checkout without development dependencies', () => {
-  it('runs its scripts prepare and prestart without building the programs again', async () => {
-    for (const name of ['build.js', 'tsconfig.json', 'docs', 'scripts', 'src']) {
-      await cp(name, join(folder, name), { recursive: true });
-    }
-    for (const name of ['package.json', 'dist']) {
-      await cp(join(installed, name), join(folder, name), { recursive: true });
-    }
-    await cp('dist/made-of', join(folder, 'dist/made-of'));
-    await rm(join(folder, 'src/gateway/context.ts'));
-    const before = await readFile(join(folder, 'dist/main.js'), 'utf8');
-    for (const script of ['prepare', 'prestart']) {
-      execFileSync('npm', ['run', script], { cwd: folder, stdio: 'pipe' });
-    }
-    expect(await readFile(join(folder, 'dist/main.js'), 'utf8')).toBe(before);
-  });
+it('a checkout without development dependencies runs its scripts prepare and prestart without building the programs again', async () => {
+  for (const name of ['build.js', 'tsconfig.json', 'docs', 'scripts', 'src']) {
+    await cp(name, join(folder, name), { recursive: true });
+  }
+  for (const name of ['package.json', 'dist']) {
+    await cp(join(installed, name), join(folder, name), { recursive: true });
+  }
+  await cp('dist/made-of', join(folder, 'dist/made-of'));
+  await rm(join(folder, 'src/gateway/context.ts'));
+  const before = await readFile(join(folder, 'dist/main.js'), 'utf8');
+  for (const script of ['prepare', 'prestart']) {
+    execFileSync('npm', ['run', script], { cwd: folder, stdio: 'pipe' });
+  }
+  expect(await readFile(join(folder, 'dist/main.js'), 'utf8')).toBe(before);
 });

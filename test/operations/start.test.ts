@@ -87,21 +87,19 @@ describe('a gateway that starts on the embedded database', { timeout: 60_000 }, 
   });
 });
 
-describe('a gateway that fails to start', () => {
-  it('exits with a readable message if DATA_DIR is a file, is inside a file or /proc, or is a broken link', async () => {
-    const file = join(folder, 'file');
-    await writeFile(file, '');
-    const link = join(folder, 'link');
-    await symlink(join(folder, 'missing'), link);
-    const places = [file, join(file, 'x/y'), link, '/proc/x', '/proc/x/y'];
-    const programs = places.map((place) => spawnProgram('main', { DATA_DIR: place }));
-    for (const program of programs) {
-      expect(await program.end).toBe(1);
-      expect(program.messages).toEqual([
-        expect.stringMatching(/^DATA_DIR can't be (used|locked): E[A-Z]+: .+\.$/),
-      ]);
-    }
-  });
+it('a gateway that fails to start exits with a readable message if DATA_DIR is a file, is inside a file or /proc, or is a broken link', async () => {
+  const file = join(folder, 'file');
+  await writeFile(file, '');
+  const link = join(folder, 'link');
+  await symlink(join(folder, 'missing'), link);
+  const places = [file, join(file, 'x/y'), link, '/proc/x', '/proc/x/y'];
+  const programs = places.map((place) => spawnProgram('main', { DATA_DIR: place }));
+  for (const program of programs) {
+    expect(await program.end).toBe(1);
+    expect(program.messages).toEqual([
+      expect.stringMatching(/^DATA_DIR can't be (used|locked): E[A-Z]+: .+\.$/),
+    ]);
+  }
 });
 
 describe('a new embedded database', () => {
@@ -190,10 +188,11 @@ describe('a gateway that starts on PostgreSQL', () => {
   });
 });
 
-describe('a database that differs from the model', () => {
-  const changed = useProgramStore();
+const changed = useProgramStore();
 
-  it.each(['main', 'migrate'] as const)('is refused with one message: %s', async (name) => {
+it.each(['main', 'migrate'] as const)(
+  'a database that differs from the model is refused with one message: %s',
+  async (name) => {
     await changed.run('alter table categories alter name drop not null');
     const program = spawnProgram(name, changed.environment);
     expect(await program.end).toBe(1);
@@ -202,22 +201,20 @@ describe('a database that differs from the model', () => {
         /^The database differs from the model .+: categories\.name may be null,/,
       ),
     ]);
-  });
-});
+  },
+);
 
-describe('a gateway with an invalid configuration', () => {
-  it.each([
-    [{ PORT: 'abc' }, 'PORT must be a whole number from 0 to 65535.'],
-    [
-      { DATABASE_URL: 'postgresql://me:hunter2@127.0.0.1:1/store' },
-      'DATABASE_URL: connect ECONNREFUSED 127.0.0.1:1.',
-    ],
-  ])(
-    'logs one message that names the variable, and exits with code 1: %j',
-    async (environment, sentence) => {
-      const program = spawnProgram('main', environment);
-      expect(await program.end).toBe(1);
-      expect(program.messages).toEqual([sentence]);
-    },
-  );
-});
+it.each([
+  [{ PORT: 'abc' }, 'PORT must be a whole number from 0 to 65535.'],
+  [
+    { DATABASE_URL: 'postgresql://me:hunter2@127.0.0.1:1/store' },
+    'DATABASE_URL: connect ECONNREFUSED 127.0.0.1:1.',
+  ],
+])(
+  'a gateway with an invalid configuration logs one message that names the variable, and exits with code 1: %j',
+  async (environment, sentence) => {
+    const program = spawnProgram('main', environment);
+    expect(await program.end).toBe(1);
+    expect(program.messages).toEqual([sentence]);
+  },
+);

@@ -29,18 +29,13 @@ interface Answered<Data> {
   readonly failures: number;
 }
 
-/** Sends the requests of an honest caller. */
-export interface Client {
-  /** Sends an operation until a response without errors arrives. */
-  graphql<Data>(body: GraphqlBody): Promise<Answered<Data>>;
-  /** Requests JSON from a REST route until a successful response arrives. */
-  rest<Body>(path: string): Promise<Body>;
-}
+export type Client = ReturnType<typeof createClient>;
 
 const shorten = (text: string): string =>
   text.replaceAll(/\s+/g, ' ').trim().slice(0, SHOWN_CHARACTERS);
 
-export function createClient(gateway: GatewayProcess, journal: Journal): Client {
+/** Sends the requests of an honest caller. */
+export function createClient(gateway: GatewayProcess, journal: Journal) {
   /** Sends a request until `parse` returns a result. @throws Error after MAX_RETRY_MS */
   async function repeat<Result>(
     path: string,
@@ -68,7 +63,8 @@ export function createClient(gateway: GatewayProcess, journal: Journal): Client 
     throw new Error(`An honest caller got no successful response in ${MAX_RETRY_MS} ms.`);
   }
   return {
-    graphql: <Data>(body: GraphqlBody) =>
+    /** Sends an operation until a response without errors arrives. */
+    graphql: <Data>(body: GraphqlBody): Promise<Answered<Data>> =>
       repeat('/graphql', body, (text) => {
         const { data, errors } = JSON.parse(text) as Partial<GraphqlResponse>;
         if (errors?.some(({ extensions }) => !TEMPORARY.has(extensions.code))) {
@@ -76,6 +72,7 @@ export function createClient(gateway: GatewayProcess, journal: Journal): Client 
         }
         return errors ? undefined : (data as Data | undefined);
       }),
+    /** Requests JSON from a REST route until a successful response arrives. */
     rest: async <Body>(path: string) =>
       (await repeat(path, undefined, (text) => JSON.parse(text) as Body)).data,
   };

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { gateway, useGateway } from '../support/gateway.ts';
 import { openInitialized } from '../support/live.ts';
@@ -26,21 +26,19 @@ async function holdSession(): Promise<() => Promise<void>> {
 
 const search = (name: string): string => `pets(filter: { name: "${name}" }) { nodes { id } }`;
 
-describe('a client that completes its operation on a WebSocket while the embedded database is busy', () => {
-  it('has its queued statements dropped before they start', async () => {
-    const release = await holdSession();
-    const opened = await openInitialized(gateway);
-    const searches = repeat(9, (index) => `s${index}: ${search(`gone${index}`)}`);
-    opened.send({ type: 'subscribe', id: 'left', payload: { query: `{ ${searches} }` } });
-    opened.send({ type: 'subscribe', id: 'open', payload: { query: `{ ${search('open')} }` } });
-    opened.send({ type: 'complete', id: 'left' });
-    opened.send({ type: 'ping' });
-    expect(await opened.message()).toEqual({ type: 'pong' });
-    await release();
-    expect(await opened.message()).toMatchObject({ id: 'open', payload: { data: { pets: {} } } });
-    opened.socket.terminate();
-    // The statement of `open`, and one statement of `left` that may have started before the client completed `left`.
-    const ran = gateway.statements.filter((text) => text.includes('from pets'));
-    expect(ran.length).toBeLessThanOrEqual(2);
-  });
+it('a client that completes its operation on a WebSocket while the embedded database is busy has its queued statements dropped before they start', async () => {
+  const release = await holdSession();
+  const opened = await openInitialized(gateway);
+  const searches = repeat(9, (index) => `s${index}: ${search(`gone${index}`)}`);
+  opened.send({ type: 'subscribe', id: 'left', payload: { query: `{ ${searches} }` } });
+  opened.send({ type: 'subscribe', id: 'open', payload: { query: `{ ${search('open')} }` } });
+  opened.send({ type: 'complete', id: 'left' });
+  opened.send({ type: 'ping' });
+  expect(await opened.message()).toEqual({ type: 'pong' });
+  await release();
+  expect(await opened.message()).toMatchObject({ id: 'open', payload: { data: { pets: {} } } });
+  opened.socket.terminate();
+  // The statement of `open`, and one statement of `left` that may have started before the client completed `left`.
+  const ran = gateway.statements.filter((text) => text.includes('from pets'));
+  expect(ran.length).toBeLessThanOrEqual(2);
 });

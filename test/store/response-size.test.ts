@@ -115,7 +115,6 @@ describe('the size of a GraphQL response', () => {
     expect([status, data]).toEqual([500, undefined]);
     expect(errors?.[0]?.message).toMatch(/^The mutation was executed, but its response is larger/);
     expect(small.loggedErrors.splice(0)).toHaveLength(1);
-    await small.close();
   });
 
   it('does not exceed the estimate for generated queries', async () => {
@@ -128,7 +127,6 @@ describe('the size of a GraphQL response', () => {
       expect(Buffer.byteLength(JSON.stringify(data ?? null))).toBeLessThan(bytes + 10);
     };
     await assert(asyncProperty(queries, check), { numRuns: 30 });
-    await open.close();
   });
 });
 

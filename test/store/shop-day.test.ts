@@ -12,6 +12,14 @@ const nodes = (...some: object[]) => ({
   nodes: expect.arrayContaining(some.map((one) => expect.objectContaining(one))),
 });
 const CHRISTMAS = '2100-12-24T09:00:00.000Z';
+const CART = [
+  { petId: '2', quantity: 2, shipDate: CHRISTMAS },
+  { petId: '8', quantity: 1, shipDate: CHRISTMAS },
+];
+const PLACED = [
+  { id: '41', pet: { name: 'Whiskers' } },
+  { id: '42', pet: { name: 'Nemo' } },
+];
 
 // A day of the sample shop, in this order: each call of a tool with what it returns, or its error.
 const DAY: [tool: string, args: Record<string, unknown>, shows: object | RegExp][] = [
@@ -50,23 +58,7 @@ const DAY: [tool: string, args: Record<string, unknown>, shows: object | RegExp]
     { adjustInventory: { quantity: 11, pet: { name: 'Neptune' } } },
   ],
   // "Sell two Whiskers and one Nemo, to ship on Christmas Eve of 2100."
-  [
-    'place_orders',
-    {
-      input: [
-        ['2', 2],
-        ['8', 1],
-      ].map(([petId, quantity]) => ({ petId, quantity, shipDate: CHRISTMAS })),
-    },
-    {
-      placeOrders: {
-        orders: [
-          { id: '41', pet: { name: 'Whiskers' } },
-          { id: '42', pet: { name: 'Nemo' } },
-        ],
-      },
-    },
-  ],
+  ['place_orders', { input: CART }, { placeOrders: { orders: PLACED } }],
   [
     'place_orders',
     { input: [{ petId: '8', quantity: 500 }] },

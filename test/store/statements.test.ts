@@ -143,19 +143,17 @@ beforeAll(async () => {
   for (const text of MODELS.flatMap((model) => referSql(model, 30))) await write(sql`${raw(text)}`);
 });
 
-describe('the number of SQL statements for an operation', () => {
-  it.each(ALL_COSTS)(
-    'is the one listed in bench/statements.ts, or the one that its fields imply: $operation',
-    async ({ request, statements }) => {
-      // A page needs the same number of statements, however many rows it has.
-      for (const first of request.includes('$first') ? [2, 30] : [0]) {
-        gateway.statements.length = 0;
-        expect(await ask(request, first)).not.toContain('"message"');
-        expect(gateway.statements).toHaveLength(statements);
-      }
-    },
-  );
-});
+it.each(ALL_COSTS)(
+  'the number of SQL statements for an operation is the one listed in bench/statements.ts, or the one that its fields imply: $operation',
+  async ({ request, statements }) => {
+    // A page needs the same number of statements, however many rows it has.
+    for (const first of request.includes('$first') ? [2, 30] : [0]) {
+      gateway.statements.length = 0;
+      expect(await ask(request, first)).not.toContain('"message"');
+      expect(gateway.statements).toHaveLength(statements);
+    }
+  },
+);
 
 describe('lookups and pages that are requested at the same time', () => {
   it('share a SQL statement if all of them look up rows of one type by id', async () => {

@@ -143,47 +143,38 @@ it.each([
   },
 );
 
-describe('the stored result of an idempotency key', () => {
-  const ORDER = 'id quantity shipDate complete';
-  const cases: [mutation: string, fields: string, stored: string[]][] = [
-    [
-      'createCategory(input: { name: "Cats" }',
-      '... on Category { id description }',
-      ['description'],
-    ],
-    ['createPet(input: { name: "Ida", categoryId: "C" }', '... on Pet { id status }', ['status']],
-    [
-      'placeOrder(input: { petId: "P", quantity: 1 }',
-      `... on Order { ${ORDER} }`,
-      ['shipDate', 'complete'],
-    ],
-    [
-      'placeOrders(input: [{ petId: "P", quantity: 1 }, { petId: "P", quantity: 2 }]',
-      `... on PlacedOrders { orders { ${ORDER} } }`,
-      ['0,shipDate', '0,complete', '1,complete'],
-    ],
-  ];
-
-  it.each(cases)(
-    'has the default of a column that another release did not store: %s',
-    async (call, fields, stored) => {
-      const petId = await makePet(gateway, { stock: 10 });
-      const { pet } = await gateway.data(`{ pet(id: "${petId}") { category { id } } }`);
-      const mutation = call.replaceAll('"P"', `"${petId}"`).replace('"C"', `"${pet.category.id}"`);
-      const query = `mutation { made: ${mutation}, idempotencyKey: "K") { ${fields} ... on Error { code } } }`;
-      const first = await gateway.data(query);
-      expect(first.made).not.toHaveProperty('code');
-      for (const path of stored) {
-        await run(`update idempotency_keys set result = result #- '{json,${path}}'`);
-      }
-      expect(await gateway.data(query)).toEqual(first);
-      await run(`delete from idempotency_keys where key = 'K'`);
-    },
-  );
-});
+const ORDER = 'id petId quantity shipDate complete';
+it.each<[mutation: string, fields: string, stored: string[]]>([
+  ['createCategory(input: { name: "Cats" }', '... on Category { id description }', ['description']],
+  ['createPet(input: { name: "Ida", categoryId: "C" }', '... on Pet { id status }', ['status']],
+  [
+    'placeOrder(input: { petId: "P", quantity: 1 }',
+    `... on Order { ${ORDER} }`,
+    ['shipDate', 'complete'],
+  ],
+  [
+    'placeOrders(input: [{ petId: "P", quantity: 1 }, { petId: "P", quantity: 2 }]',
+    `... on PlacedOrders { orders { ${ORDER} } }`,
+    ['0,shipDate', '0,complete', '1,complete'],
+  ],
+])(
+  'the stored result of an idempotency key has the default of a column that another release did not store: %s',
+  async (call, fields, stored) => {
+    const petId = await makePet(gateway, { stock: 10 });
+    const { pet } = await gateway.data(`{ pet(id: "${petId}") { category { id } } }`);
+    const mutation = call.replaceAll('"P"', `"${petId}"`).replace('"C"', `"${pet.category.id}"`);
+    const query = `mutation { made: ${mutation}, idempotencyKey: "K") { ${fields} ... on Error { code } } }`;
+    const first = await gateway.data(query);
+    expect(first.made).not.toHaveProperty('code');
+    for (const path of stored) {
+      await run(`update idempotency_keys set result = result #- '{json,${path}}'`);
+    }
+    expect(await gateway.data(query)).toEqual(first);
+    await run(`delete from idempotency_keys where key = 'K'`);
+  },
+);
 
 const TIME = '2100-01-01T10:00:00.000Z';
-const ORDER = 'id petId quantity shipDate complete';
 const order = (id: string, more: object = {}) => ({
   id,
   petId: '9007199254740993',

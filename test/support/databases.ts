@@ -16,7 +16,15 @@ import { openPostgres } from '../../src/gateway/database/postgres.ts';
 import { DIRECT_SESSION } from '../../src/gateway/database/session-settings.ts';
 import { createLog, type Log } from '../../src/gateway/telemetry/log.ts';
 import { MIGRATIONS } from '../../src/store/migrations.ts';
-import { createDatabaseOn, dropDatabaseOn, migratePostgres, runSql } from './postgres.ts';
+import {
+  createDatabaseOn,
+  createStoreOn,
+  dropDatabaseOn,
+  migratePostgres,
+  type OwnServer,
+  runSql,
+  startPostgres,
+} from './postgres.ts';
 import { killPrograms, type Program, startProgram } from './program.ts';
 
 /** The embedded database or a server. */
@@ -132,6 +140,13 @@ export const openRaw = (): Promise<RawDatabase> =>
 export const openCopy = async (config: Config, log: Log): Promise<TestDatabase> =>
   (await openRaw()).open(config, log);
 
+/** Returns a function that opens a copy in which SQL has run. */
+export const openWith = (text: string) => async (config: Config, log: Log) => {
+  const raw = await openRaw();
+  await raw.run(text);
+  return raw.open(config, log);
+};
+
 /** Opens a copy of the empty database on PostgreSQL for a gateway; closing the database removes the copy. */
 export const openCopyOnPostgres = async (config: Config, log: Log): Promise<TestDatabase> =>
   (await openRawPostgres()).open(config, log);
@@ -187,6 +202,19 @@ export function useProgramStore(on: DatabaseKind = 'PostgreSQL'): ProgramStore {
     };
   });
   return store;
+}
+
+/** The server of the tests that `useServer` provides, and the URL of a store on it. */
+export let server: OwnServer;
+export let storeUrl: string;
+
+/** Starts a server for the tests of a file alone, which may stop, suspend or change it. */
+export function useServer(): void {
+  beforeAll(async () => {
+    server = await startPostgres();
+    storeUrl = await createStoreOn(server.url);
+    return () => server.remove();
+  });
 }
 
 /** Starts a gateway as an operator does, for the tests of a file or a describe(). */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 
 import { type Config, type Limits, readConfig } from '../../src/gateway/config/config.ts';
 import type { Database } from '../../src/gateway/database/database.ts';
@@ -10,7 +10,7 @@ import { petStore } from '../../src/store/index.ts';
 import { MIGRATIONS } from '../../src/store/migrations.ts';
 import { describeOnDatabases, openCopy, type TestDatabase } from './databases.ts';
 import { type CheckOf, checkResponse, createCheck, openApiOf } from './documented.ts';
-import { listen } from './listen.ts';
+import { closeServer, listen } from './listen.ts';
 import { post } from './post.ts';
 
 /** A GraphQL error as a caller receives it. */
@@ -27,7 +27,7 @@ export interface ClientError {
 
 // The query of the test determines the shape of the data.
 // oxlint-disable-next-line typescript/no-explicit-any
-type Data = any;
+export type Data = any;
 
 export interface GraphqlResponse {
   status: number;
@@ -140,8 +140,7 @@ export async function startGateway(
     checkOf,
     stop,
     close: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => void server.close(resolve));
+      await closeServer(server);
       await db.close();
       expect(loggedErrors).toEqual([]);
     },
@@ -178,18 +177,22 @@ export function useOther(
 ): Gateway {
   const other = {} as Gateway;
   beforeAll(async () => {
-    Object.assign(other, await startOther(environment, limits, store));
+    Object.assign(other, await startGateway(environment, openThatOf(gateway), limits, store));
   });
   afterAll(() => other.close());
   return other;
 }
 
-/** Starts another gateway on the database of `gateway`. */
-export const startOther = (
+/** Starts another gateway on the database of `gateway`, until the test ends. */
+export async function startOther(
   environment: Record<string, string>,
   limits?: Partial<Limits>,
   store?: Store,
-): Promise<Gateway> => startGateway(environment, openThatOf(gateway), limits, store);
+): Promise<Gateway> {
+  const other = await startGateway(environment, openThatOf(gateway), limits, store);
+  onTestFinished(() => other.close());
+  return other;
+}
 
 /** Declares tests that run on each database of the current Vitest project, with a gateway on it. */
 export function describeOnGateways(declareTests: () => void): void {

@@ -1,5 +1,12 @@
 import { once } from 'node:events';
+import type { Server as HttpServer } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
+
+/** Closes a server with its connections. */
+export async function closeServer(server: HttpServer): Promise<void> {
+  server.closeAllConnections();
+  await new Promise((resolve) => void server.close(resolve));
+}
 
 /** Lets a server of this process listen on a free port; returns its URL. */
 export async function listen(server: Server): Promise<string> {

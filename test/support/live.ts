@@ -2,15 +2,12 @@ import { type Client, createClient } from 'graphql-ws';
 import { expect, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 
-import type { ClientError, Gateway } from './gateway.ts';
+import type { ClientError, Data, Gateway } from './gateway.ts';
 import { makeCategory } from './make.ts';
 import { parseMetrics, sumOf } from './metrics.ts';
+import { searchOf } from './post.ts';
 import { lastCursor } from './settled.ts';
 import { withScopes } from './tokens.ts';
-
-// The query of the test determines the shape of the data.
-// oxlint-disable-next-line typescript/no-explicit-any
-type Data = any;
 
 interface Target {
   readonly url: string;
@@ -111,14 +108,8 @@ export async function openEvents(
   { variables, headers, method = 'POST' }: EventsOptions = {},
 ): Promise<EventStream> {
   const params = typeof operation === 'string' ? { query: operation, variables } : operation;
-  const search = new URLSearchParams(
-    Object.entries(params).map(([name, param]) => [
-      name,
-      typeof param === 'string' ? param : JSON.stringify(param ?? null),
-    ]),
-  );
   const controller = new AbortController();
-  const response = await fetch(`${url}/graphql${method === 'GET' ? `?${search}` : ''}`, {
+  const response = await fetch(`${url}/graphql${method === 'GET' ? `?${searchOf(params)}` : ''}`, {
     method,
     headers: {
       accept: 'text/event-stream',

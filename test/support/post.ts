@@ -6,6 +6,15 @@ interface Options {
   readonly signal?: AbortSignal;
 }
 
+/** Returns the parameters of an operation as those of a URL. */
+export const searchOf = (params: object): URLSearchParams =>
+  new URLSearchParams(
+    Object.entries(params).map(([name, param]) => [
+      name,
+      typeof param === 'string' ? param : JSON.stringify(param ?? null),
+    ]),
+  );
+
 /** Posts the parameters of an operation, or any text as the body. */
 export const post = (
   { url }: { readonly url: string },

@@ -11,7 +11,7 @@ import {
   SignJWT,
 } from 'jose';
 
-import { listen } from './listen.ts';
+import { closeServer, listen } from './listen.ts';
 
 const SECRET = 'the-secret-of-the-tests-0123456789';
 const ISSUER = 'https://login.example/';
@@ -99,10 +99,7 @@ export async function startKeyServer(...keys: SigningKey[]): Promise<KeyServer> 
     url: `${await listen(server)}/keys`,
     asked: 0,
     keys,
-    close: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => void server.close(resolve));
-    },
+    close: () => closeServer(server),
   };
   return keyServer;
 }

@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { createRepository, createTables } from '../../../src/gateway/index.ts';
 import { petStore } from '../../../src/store/index.ts';
-import { describeOnDatabases, openRaw } from '../../support/databases.ts';
-import { gateway, type OpenDatabase, useGateway } from '../../support/gateway.ts';
+import { describeOnDatabases, openWith } from '../../support/databases.ts';
+import { gateway, useGateway } from '../../support/gateway.ts';
 import { builderOf, modelOf } from '../../support/models.ts';
 
 const COLUMNS = [
@@ -61,12 +61,6 @@ function createStore() {
   return { ...petStore, ...store.createSchema() };
 }
 
-const open: OpenDatabase = async (config, log) => {
-  const database = await openRaw();
-  await database.run(CREATE);
-  return database.open(config, log);
-};
-
 const SLOT = {
   owner: '1',
   label: 'a (b)',
@@ -94,7 +88,7 @@ const change = (...lines: object[]) =>
   fails('updateSlots(input: $input)', '[SlotUpdateLine!]!', lines, 'line');
 
 describeOnDatabases(() => {
-  useGateway({}, open, {}, createStore());
+  useGateway({}, openWith(CREATE), {}, createStore());
   let ids: string[];
   beforeAll(async () => {
     ids = [];

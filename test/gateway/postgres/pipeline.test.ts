@@ -4,7 +4,7 @@ import { readConfig } from '../../../src/gateway/config/config.ts';
 import { fillSample } from '../../../src/gateway/server/fill-sample.ts';
 import { createLog } from '../../../src/gateway/telemetry/log.ts';
 import { useProgramStore } from '../../support/databases.ts';
-import { listen } from '../../support/listen.ts';
+import { closeServer, listen } from '../../support/listen.ts';
 import { post } from '../../support/post.ts';
 import { importTraced } from '../../support/traced-program.ts';
 
@@ -47,8 +47,7 @@ beforeAll(async () => {
   }
   [files = []] = traces.toSorted((a, b) => a.length - b.length || changesIn(a) - changesIn(b));
   return async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => void server.close(resolve));
+    await closeServer(server);
     await db.close();
   };
 });

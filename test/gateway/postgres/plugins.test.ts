@@ -1,10 +1,10 @@
 import { GraphQLError, type GraphQLSchema, parse } from 'graphql';
 import { type Plugin, useErrorHandler, usePayloadFormatter } from 'graphql-yoga';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 
 import type { OperationRequest, Store } from '../../../src/gateway/index.ts';
 import { openPostgresOf } from '../../support/bookshop.ts';
-import { type Gateway, openThatOf, startGateway } from '../../support/gateway.ts';
+import { type Gateway, gateway, startOther, useGateway, useOther } from '../../support/gateway.ts';
 import { createSocketClient, openEvents } from '../../support/live.ts';
 import { post, TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 import { AUTH_BY_SECRET, bearing, mint } from '../../support/tokens.ts';
@@ -67,29 +67,13 @@ const OF_SUBSCRIPTION = [...BEFORE, 'subscribe', 'subscribed', 'next'];
 const again = (hooks: readonly string[]): string[] =>
   hooks.filter((hook) => !/^(?:parse|validate)/.test(hook));
 
-let gateway: Gateway;
-let probed: Gateway;
-const opened: Gateway[] = [];
-
 /** Starts a gateway whose store has these plugins, on the database of the one without. */
-async function startWith(
-  plugins: NonNullable<Store['plugins']>,
-  environment: Record<string, string> = {},
-): Promise<Gateway> {
-  const store = { ...bookshop, plugins };
-  const started = await startGateway(environment, openThatOf(gateway), {}, store);
-  opened.push(started);
-  return started;
-}
+const startWith = (plugins: NonNullable<Store['plugins']>, environment = {}): Promise<Gateway> =>
+  startOther(environment, {}, { ...bookshop, plugins });
 
-beforeAll(async () => {
-  gateway = await startGateway({}, openPostgresOf(bookshop), {}, bookshop);
-  probed = await startWith([probe]);
-  await gateway.data(CREATE, { name: 'Ada' });
-});
-afterAll(async () => {
-  for (const each of [...opened, gateway]) await each.close();
-});
+useGateway({}, openPostgresOf(bookshop), {}, bookshop);
+const probed = useOther({}, {}, { ...bookshop, plugins: [probe] });
+beforeAll(() => gateway.data(CREATE, { name: 'Ada' }));
 beforeEach(() => {
   ran = [];
 });
@@ -240,8 +224,7 @@ describe("a store's plugin", () => {
   });
 
   it('adds rules of validation, such as one that allows only reading', async () => {
-    const own = await startGateway({}, openThatOf(gateway), {}, readOnlyBookshop);
-    opened.push(own);
+    const own = await startOther({}, {}, readOnlyBookshop);
     for (let time = 1; time <= TIMES; time += 1) {
       const { errors } = await own.graphql(CREATE, { name: 'filtered' });
       expect(errors).toMatchObject([

@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http';
 import { connect } from 'node:net';
 
-import { describe, expect, inject, it } from 'vitest';
+import { expect, inject, it } from 'vitest';
 
 import { useProgram, useProgramStore } from '../../support/databases.ts';
 import { isReady } from '../../support/program.ts';
@@ -82,8 +82,10 @@ const attack = (port: number, { bytes, ending }: Attack): Promise<void> =>
     socket.on('close', () => resolve());
   });
 
-describe('a gateway whose clients break their connections', { timeout: 300_000 }, () => {
-  it('keeps running, and logs no warnings or errors', async () => {
+it(
+  'a gateway whose clients break their connections keeps running, and logs no warnings or errors',
+  { timeout: 300_000 },
+  async () => {
     const port = Number(new URL(program.url).port);
     const attacks = Array.from({ length: ROUNDS }, () => ATTACKS).flat();
     const attackAll = async (): Promise<void> => {
@@ -97,5 +99,5 @@ describe('a gateway whose clients break their connections', { timeout: 300_000 }
       ({ level, msg }) => level !== INFO && !msg.includes('the header Upgrade'),
     );
     expect(unexpected).toEqual([]);
-  });
-});
+  },
+);

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { connectTo } from '../../support/callers.ts';
 import { useProgram, useProgramStore } from '../../support/databases.ts';
@@ -59,6 +59,7 @@ describe('a gateway with responses of 9 MB', { timeout: 120_000 }, () => {
   function send(encoding: string): Socket {
     const socket = connectTo(program).pause();
     socket.on('error', () => {});
+    onTestFinished(() => void socket.destroy());
     socket.write(
       `POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n` +
         `Accept-Encoding: ${encoding}\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`,
@@ -71,10 +72,8 @@ describe('a gateway with responses of 9 MB', { timeout: 120_000 }, () => {
   it.each(['identity', 'gzip'])(
     'uses less than 500 MB after clients have read one each and keep the connection (%s)',
     async (encoding) => {
-      const sockets = [];
       for (let count = 0; count < CLIENTS; count += 1) {
         const socket = send(encoding);
-        sockets.push(socket);
         let end = '';
         for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
           end = (end + chunk.toString('latin1')).slice(-7);
@@ -83,21 +82,17 @@ describe('a gateway with responses of 9 MB', { timeout: 120_000 }, () => {
         expect(socket.destroyed).toBe(false);
       }
       expect(await residentMb()).toBeLessThan(500);
-      for (const socket of sockets) socket.destroy();
     },
   );
 
   it.each(['identity', 'gzip'])(
     'uses less than 700 MB while many clients read nothing (%s)',
     async (encoding) => {
-      const sockets = [];
       for (let count = 0; count < CLIENTS; count += 1) {
         const socket = send(encoding);
-        sockets.push(socket);
         await new Promise((resolve) => void socket.once('readable', resolve));
       }
       expect(await residentMb()).toBeLessThan(700);
-      for (const socket of sockets) socket.destroy();
     },
   );
 });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 
 import { openCopyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
@@ -54,37 +54,38 @@ const times = (count: number, toText: (index: number) => string): string[] =>
 const filter = (index: number): string => `filter: { status: [${'AVAILABLE '.repeat(index + 1)}] }`;
 const nested = times(50, (i) => `a${i}: pets(first: ${i + 1}) { nodes { id } }`).join(' ');
 
-describe('a busy gateway', () => {
-  it.each([
-    [
-      'forty callers wait for name searches',
-      EVERY_STATEMENT,
-      times(40, (i) => `{ pets(first: 1, filter: { name: "zgx${i}" }) { nodes { id } } }`),
-      POOL_SIZE / 2,
-    ],
-    [
-      'forty callers wait for counts',
-      EVERY_COUNT,
-      times(40, (i) => `{ pets(first: 1, ${filter(i)}) { totalCount } }`),
-      POOL_SIZE / 2,
-    ],
-    [
-      'forty callers wait for counts in each category',
-      EVERY_COUNT,
-      times(40, (i) => `{ categories { nodes { pets(first: 1, ${filter(i)}) { totalCount } } } }`),
-      POOL_SIZE / 2,
-    ],
-    [
-      'one caller waits for fifty nested lists',
-      EVERY_STATEMENT,
-      [`{ categories(first: 1) { nodes { ${nested} } } }`],
-      4,
-    ],
-  ])('serves requests from other callers while %s', async (_what, lock, operations, waiting) => {
+it.each([
+  [
+    'forty callers wait for name searches',
+    EVERY_STATEMENT,
+    times(40, (i) => `{ pets(first: 1, filter: { name: "zgx${i}" }) { nodes { id } } }`),
+    POOL_SIZE / 2,
+  ],
+  [
+    'forty callers wait for counts',
+    EVERY_COUNT,
+    times(40, (i) => `{ pets(first: 1, ${filter(i)}) { totalCount } }`),
+    POOL_SIZE / 2,
+  ],
+  [
+    'forty callers wait for counts in each category',
+    EVERY_COUNT,
+    times(40, (i) => `{ categories { nodes { pets(first: 1, ${filter(i)}) { totalCount } } } }`),
+    POOL_SIZE / 2,
+  ],
+  [
+    'one caller waits for fifty nested lists',
+    EVERY_STATEMENT,
+    [`{ categories(first: 1) { nodes { ${nested} } } }`],
+    4,
+  ],
+])(
+  'a busy gateway serves requests from other callers while %s',
+  async (_what, lock, operations, waiting) => {
     const release = await holdLock(gateway.databaseUrl, lock);
     const asked = operations.map((operation) => gateway.graphql(operation));
     await expectOthersServed(waiting);
     await release();
     for (const { errors } of await Promise.all(asked)) expect(errors).toBeUndefined();
-  });
-});
+  },
+);

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 
 import sql from 'sql-template-tag';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
+import { server, storeUrl as url, useServer } from '../../support/databases.ts';
 import {
   type Gateway,
   openAt,
@@ -12,26 +13,13 @@ import {
   warningsOf,
 } from '../../support/gateway.ts';
 import { makeOrder, makePet, stockOf } from '../../support/make.ts';
-import {
-  countLockWaits,
-  createStoreOn,
-  holdLock,
-  type OwnServer,
-  runSql,
-  startPostgres,
-} from '../../support/postgres.ts';
+import { countLockWaits, holdLock, runSql } from '../../support/postgres.ts';
 import { ordersOf, startWriters } from '../../support/replicated-gateway.ts';
 import { rounds } from '../../support/rounds.ts';
 
 // The tests stop, suspend and lock this server, and make it read-only.
-let server: OwnServer;
-let url: string;
+useServer();
 let gateway: Gateway;
-beforeAll(async () => {
-  server = await startPostgres();
-  url = await createStoreOn(server.url);
-});
-afterAll(() => server.remove());
 
 const LIMITS = { POOL_SIZE: '3', CONNECT_TIMEOUT_MS: '500', STATEMENT_TIMEOUT_MS: '1000' };
 const start = (environment: Record<string, string>) => startGateway(environment, openAt(url));
@@ -140,24 +128,22 @@ describe('a gateway whose database stops responding', () => {
   });
 });
 
-describe('a gateway whose database is busy', () => {
-  it('returns SERVICE_UNAVAILABLE if a statement takes too long or no connection becomes free', async () => {
-    const petId = await makePet(gateway, { stock: 5 });
-    const update = `mutation { updateInventory(petId: "${petId}", input: { quantity: 1 }) {
-      ... on InventoryItem { quantity } ... on Error { code } } }`;
-    const unlock = await holdLock(url, `select from inventory_items for update`);
-    const begin = Date.now();
-    const responses = await Promise.all(Array.from({ length: 10 }, () => gateway.graphql(update)));
-    expect(Date.now() - begin).toBeLessThan(8000);
-    for (const { errors } of responses) {
-      expect(errors?.[0]?.extensions).toEqual({ code: 'SERVICE_UNAVAILABLE', status: 503 });
-    }
-    const exhausted = /pool is exhausted: no connection .* 500 ms .* at most 3 \(POOL_SIZE\)/;
-    expect(inspect(gateway.loggedErrors)).toMatch(exhausted);
-    expect(warningsOf(gateway)).toEqual([]);
-    await unlock();
-    expect((await gateway.data(update)).updateInventory).toEqual({ quantity: 1 });
-  });
+it('a gateway whose database is busy returns SERVICE_UNAVAILABLE if a statement takes too long or no connection becomes free', async () => {
+  const petId = await makePet(gateway, { stock: 5 });
+  const update = `mutation { updateInventory(petId: "${petId}", input: { quantity: 1 }) {
+    ... on InventoryItem { quantity } ... on Error { code } } }`;
+  const unlock = await holdLock(url, `select from inventory_items for update`);
+  const begin = Date.now();
+  const responses = await Promise.all(Array.from({ length: 10 }, () => gateway.graphql(update)));
+  expect(Date.now() - begin).toBeLessThan(8000);
+  for (const { errors } of responses) {
+    expect(errors?.[0]?.extensions).toEqual({ code: 'SERVICE_UNAVAILABLE', status: 503 });
+  }
+  const exhausted = /pool is exhausted: no connection .* 500 ms .* at most 3 \(POOL_SIZE\)/;
+  expect(inspect(gateway.loggedErrors)).toMatch(exhausted);
+  expect(warningsOf(gateway)).toEqual([]);
+  await unlock();
+  expect((await gateway.data(update)).updateInventory).toEqual({ quantity: 1 });
 });
 
 const readiness = () => readinessOf(gateway);
@@ -182,25 +168,23 @@ const NEW_CATEGORY = 'mutation { createCategory(input: { name: "A" }) { __typena
 const NAMED_CATEGORY =
   'mutation { createCategory(input: { name: "A" }, idempotencyKey: "a") { __typename } }';
 
-describe('a database that becomes read-only', () => {
-  it('is reported by /ready, makes mutations return SERVICE_UNAVAILABLE, and has its connections replaced', async () => {
-    await gateway.close();
-    // If there were a second connection, the gateway's own statements could take the connection under test.
-    gateway = await start({ POOL_SIZE: '1' });
-    expect(await readiness()).toEqual([200, true, 200]);
-    await setReadOnly(true);
-    for (const query of [NEW_CATEGORY, NAMED_CATEGORY]) {
-      const pid = await nextBackend();
-      const response = await gateway.graphql(query);
-      expect(response.errors?.[0]?.extensions.code).toBe('SERVICE_UNAVAILABLE');
-      expect(await nextBackend()).not.toBe(pid);
-    }
-    expect(await gateway.data('{ categories { totalCount } }')).toHaveProperty('categories');
-    await setReadOnly(false);
-    for (const query of [NEW_CATEGORY, NAMED_CATEGORY]) {
-      expect(await gateway.data(query)).toEqual({ createCategory: { __typename: 'Category' } });
-    }
-  });
+it('a database that becomes read-only is reported by /ready, makes mutations return SERVICE_UNAVAILABLE, and has its connections replaced', async () => {
+  await gateway.close();
+  // If there were a second connection, the gateway's own statements could take the connection under test.
+  gateway = await start({ POOL_SIZE: '1' });
+  expect(await readiness()).toEqual([200, true, 200]);
+  await setReadOnly(true);
+  for (const query of [NEW_CATEGORY, NAMED_CATEGORY]) {
+    const pid = await nextBackend();
+    const response = await gateway.graphql(query);
+    expect(response.errors?.[0]?.extensions.code).toBe('SERVICE_UNAVAILABLE');
+    expect(await nextBackend()).not.toBe(pid);
+  }
+  expect(await gateway.data('{ categories { totalCount } }')).toHaveProperty('categories');
+  await setReadOnly(false);
+  for (const query of [NEW_CATEGORY, NAMED_CATEGORY]) {
+    expect(await gateway.data(query)).toEqual({ createCategory: { __typename: 'Category' } });
+  }
 });
 
 /** The statements in docs/operations.md that begin a read-only period of one database. */
@@ -210,20 +194,18 @@ const toReadOnly = (database: string): string[] => {
   return statements.replaceAll('store', database).trim().split('\n');
 };
 
-describe('a read-only period of one database, as in docs/operations.md,', () => {
-  it('reaches the open connections, and ends when the setting is reset and the connections are closed', async () => {
-    expect(await gateway.data(NEW_CATEGORY)).toHaveProperty('createCategory');
-    const database = new URL(url).pathname.slice(1);
-    const [set = '', endSessions = ''] = toReadOnly(database);
-    await runSql(server.url, set);
-    await runSql(server.url, endSessions);
-    await expect.poll(readiness).toEqual([200, false, 503]);
-    const response = await gateway.graphql(NEW_CATEGORY);
-    expect(response.errors?.[0]?.extensions.code).toBe('SERVICE_UNAVAILABLE');
-    expect(await gateway.data('{ categories { totalCount } }')).toHaveProperty('categories');
-    await runSql(server.url, `alter database ${database} reset default_transaction_read_only`);
-    await runSql(server.url, endSessions);
-    await expect.poll(readiness).toEqual([200, true, 200]);
-    expect(await gateway.data(NEW_CATEGORY)).toHaveProperty('createCategory');
-  });
+it('a read-only period of one database, as in docs/operations.md, reaches the open connections, and ends when the setting is reset and the connections are closed', async () => {
+  expect(await gateway.data(NEW_CATEGORY)).toHaveProperty('createCategory');
+  const database = new URL(url).pathname.slice(1);
+  const [set = '', endSessions = ''] = toReadOnly(database);
+  await runSql(server.url, set);
+  await runSql(server.url, endSessions);
+  await expect.poll(readiness).toEqual([200, false, 503]);
+  const response = await gateway.graphql(NEW_CATEGORY);
+  expect(response.errors?.[0]?.extensions.code).toBe('SERVICE_UNAVAILABLE');
+  expect(await gateway.data('{ categories { totalCount } }')).toHaveProperty('categories');
+  await runSql(server.url, `alter database ${database} reset default_transaction_read_only`);
+  await runSql(server.url, endSessions);
+  await expect.poll(readiness).toEqual([200, true, 200]);
+  expect(await gateway.data(NEW_CATEGORY)).toHaveProperty('createCategory');
 });

@@ -65,6 +65,8 @@ describe.skipIf(!hasPgbouncer)(
     const through = (url: string, to = port): string =>
       `postgresql://anybody@127.0.0.1:${to}${new URL(url).pathname}`;
     const database = useProgramStore();
+    const askPooler = (command: string) =>
+      runSql(`postgresql://anybody@127.0.0.1:${port}/pgbouncer`, command);
     /** Starts a gateway on a database through the pooler. */
     const open = ({ url }: { url: string } = database, variables = {}): Promise<Gateway> =>
       startGateway({ ...ENVIRONMENT, ...variables }, openAt(through(url)));
@@ -115,9 +117,7 @@ describe.skipIf(!hasPgbouncer)(
 
     it('shares its few connections among all connections from both gateways', async () => {
       await atOnce(100, (gateway) => gateway.db.write(sql`select 1`));
-      const admin = new URL(through(database.url));
-      admin.pathname = '/pgbouncer';
-      const clients = await runSql(admin.href, 'show clients');
+      const clients = await askPooler('show clients');
       const mine = clients.filter((row) => row['application_name'] === 'pet-store-gateway');
       expect(mine.length).toBeGreaterThan(SERVER_CONNECTIONS);
       const [backends] = await runSql(
@@ -129,16 +129,14 @@ describe.skipIf(!hasPgbouncer)(
     });
 
     it('makes requests wait for the open connections if PgBouncer allows fewer than a pool has', async () => {
-      const admin = new URL(through(database.url));
-      admin.pathname = '/pgbouncer';
-      const clients = await runSql(admin.href, 'show clients');
+      const clients = await askPooler('show clients');
       const gateway = await open();
-      await runSql(admin.href, `set max_client_conn = ${clients.length + 3}`);
+      await askPooler(`set max_client_conn = ${clients.length + 3}`);
       const created = Array.from({ length: 20 }, () => makeCategory(gateway));
       expect(new Set(await Promise.all(created)).size).toBe(20);
       expect(gateway.db.poolUse?.().total).toBeLessThan(8);
       await gateway.close();
-      await runSql(admin.href, 'set max_client_conn = 200');
+      await askPooler('set max_client_conn = 200');
     });
 
     it('lets a gateway cancel the statement of a client that disconnected', async () => {

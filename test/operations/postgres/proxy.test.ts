@@ -1,27 +1,21 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { ERRORS } from '../../../src/gateway/contract/error-codes.ts';
 import { useProgramStore } from '../../support/databases.ts';
 import { openEvents, openInitialized } from '../../support/live.ts';
+import { hasNginx, startNginx } from '../../support/nginx.ts';
 import { post } from '../../support/post.ts';
 import { freePort } from '../../support/postgres.ts';
-import { isReady, type Program, startProgram } from '../../support/program.ts';
-
-const hasNginx = spawnSync('nginx', ['-v']).status === 0;
-const WAIT = { timeout: 30_000, interval: 50 };
+import { type Program, startProgram } from '../../support/program.ts';
 
 const store = useProgramStore();
-let folder: string;
-let nginx: ChildProcess;
 let url: string;
+let stop: () => Promise<void>;
 
 interface Gateway {
   readonly port: string;
@@ -33,20 +27,14 @@ const gateways: Gateway[] = [];
 const startOn = (port: string): Promise<Program> =>
   startProgram({ ...store.environment, PORT: port, STOP_DELAY_MS: '300' });
 
-/** Starts nginx with deploy/nginx.conf, changed to use the gateways, port and folder of this test. */
-async function startNginx(): Promise<void> {
-  const port = await freePort();
+/** Returns deploy/nginx.conf, changed to use the gateways, port and folder of this test. */
+function toSettings(folder: string, port: number): string {
   const [first, second] = gateways;
-  const text = (await readFile('deploy/nginx.conf', 'utf8'))
+  return readFileSync('deploy/nginx.conf', 'utf8')
     .replace('gateway-1:4000', `127.0.0.1:${first?.port}`)
     .replace('gateway-2:4000', `127.0.0.1:${second?.port}`)
     .replaceAll('listen 8080', `listen 127.0.0.1:${port}`)
     .replaceAll(' /tmp/', ` ${folder}/`);
-  const file = join(folder, 'nginx.conf');
-  await writeFile(file, text);
-  nginx = spawn('nginx', ['-c', file, '-g', 'daemon off;'], { stdio: 'inherit' });
-  url = `http://127.0.0.1:${port}`;
-  await vi.waitUntil(() => isReady(url), WAIT);
 }
 
 // Uses GET, because nginx does not repeat a POST sent on a connection that a gateway was closing.
@@ -77,19 +65,12 @@ async function restartAll(): Promise<void> {
 
 describe.skipIf(!hasNginx)("deploy/nginx.conf (needs Debian's nginx-light package)", () => {
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'store-nginx-'));
-    // Started by root, nginx writes as another user.
-    await chmod(folder, 0o755);
     for (const port of [String(await freePort()), String(await freePort())]) {
       gateways.push({ port, program: await startOn(port) });
     }
-    await startNginx();
+    ({ url, stop } = await startNginx(toSettings));
   });
-  afterAll(async () => {
-    nginx.kill('SIGQUIT');
-    await once(nginx, 'exit');
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => stop());
 
   it('loses no request while the gateways restart one at a time', async () => {
     const restarts = restartAll();

@@ -1,24 +1,21 @@
 import sql from 'sql-template-tag';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
+import { storeUrl as url, useServer } from '../../support/databases.ts';
 import { type Gateway, openAt, startGateway, warningsOf } from '../../support/gateway.ts';
-import { createStoreOn, type OwnServer, runSql, startPostgres } from '../../support/postgres.ts';
+import { runSql } from '../../support/postgres.ts';
 
 // A role of this server may open fewer connections than a pool has.
-let server: OwnServer;
-let url: string;
+useServer();
 /** The URL for the role. */
 let limited: string;
 let gateway: Gateway;
 beforeAll(async () => {
-  server = await startPostgres();
-  url = await createStoreOn(server.url);
   await runSql(url, `create role limited login password 'limited' in role store`);
   limited = Object.assign(new URL(url), { username: 'limited', password: 'limited' }).href;
 });
 beforeEach(() => allow(3));
 afterEach(() => gateway.close());
-afterAll(() => server.remove());
 
 /** Limits the connections of the role. */
 const allow = (count: number): Promise<unknown> =>

@@ -1,10 +1,12 @@
-import { describe, expect, inject, it } from 'vitest';
+import { expect, inject, it } from 'vitest';
 
 import { createDatabaseOn, dropDatabaseOn } from '../../support/postgres.ts';
 import { ask, spawnProgram, startProgram } from '../../support/program.ts';
 
-describe('gateways that start at the same time on an empty database', { timeout: 120_000 }, () => {
-  it('migrate it once and create one sample store', async () => {
+it(
+  'gateways that start at the same time on an empty database migrate it once and create one sample store',
+  { timeout: 120_000 },
+  async () => {
     const { server } = inject('emptyPostgres');
     const empty = await createDatabaseOn(server);
     const programs = await Promise.all(
@@ -22,8 +24,8 @@ describe('gateways that start at the same time on an empty database', { timeout:
       expect(await started.stop()).toBe(0);
     }
     await dropDatabaseOn(server, empty);
-  });
-});
+  },
+);
 
 it('a gateway whose port another gateway uses does not start, and says so', async () => {
   const { server } = inject('emptyPostgres');

@@ -3,32 +3,27 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import sql from 'sql-template-tag';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { connectTo, endOf, placeOrders, REQUEST } from '../../support/callers.ts';
 import { openCopyOnPostgres } from '../../support/databases.ts';
-import { type Gateway, openThatOf, startGateway } from '../../support/gateway.ts';
+import { type Gateway, startOther, useGateway } from '../../support/gateway.ts';
 import { makePet } from '../../support/make.ts';
 
 const STOP_TIMEOUT_MS = 30_000;
 // The longest that a shutdown takes if it does not wait for the timeout.
 const SOON_MS = 15_000;
 
-// A gateway whose database is shared by all gateways that the tests start.
-let store: Gateway;
+// Its database is shared by all gateways that the tests start.
+useGateway({}, openCopyOnPostgres);
 let gateway: Gateway;
-beforeAll(async () => {
-  store = await startGateway({}, openCopyOnPostgres);
-});
-afterAll(() => store.close());
-afterEach(() => gateway.close());
 
 async function start(stopDelayMs: number, stopTimeoutMs = STOP_TIMEOUT_MS): Promise<void> {
   const environment = {
     STOP_DELAY_MS: String(stopDelayMs),
     STOP_TIMEOUT_MS: String(stopTimeoutMs),
   };
-  gateway = await startGateway(environment, openThatOf(store));
+  gateway = await startOther(environment);
 }
 
 /** Stops the gateway and returns how long that took, in milliseconds. */

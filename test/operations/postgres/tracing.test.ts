@@ -4,7 +4,7 @@ import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { useProgramStore } from '../../support/databases.ts';
-import { listen } from '../../support/listen.ts';
+import { closeServer, listen } from '../../support/listen.ts';
 import { expectLogged } from '../../support/logged.ts';
 import { post as postTo } from '../../support/post.ts';
 import { type Program, startProgram } from '../../support/program.ts';
@@ -51,10 +51,7 @@ beforeAll(async () => {
     NODE_OPTIONS: `--import ${new URL('../../support/record-spans.js', import.meta.url).href}`,
   });
 });
-afterAll(async () => {
-  collector.closeAllConnections();
-  await new Promise((resolve) => void collector.close(resolve));
-});
+afterAll(() => closeServer(collector));
 beforeEach(() => void spans.splice(0));
 
 const post = (query: string, headers: Record<string, string> = {}): Promise<Response> =>

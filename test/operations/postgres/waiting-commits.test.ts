@@ -1,5 +1,6 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, expect, it, onTestFinished } from 'vitest';
 
+import { storeUrl as url, useServer } from '../../support/databases.ts';
 import {
   type Gateway,
   openAt,
@@ -8,26 +9,12 @@ import {
   warningsOf,
 } from '../../support/gateway.ts';
 import { makeCategory, makePet, stockOf } from '../../support/make.ts';
-import {
-  countConnections,
-  createStoreOn,
-  holdLock,
-  type OwnServer,
-  runSql,
-  setStandbys,
-  startPostgres,
-} from '../../support/postgres.ts';
+import { countConnections, holdLock, runSql, setStandbys } from '../../support/postgres.ts';
 import { ordersOf, startReaders, startWriters } from '../../support/replicated-gateway.ts';
 
 // Commits on this server wait for replicas that it does not have.
-let server: OwnServer;
-let url: string;
+useServer();
 let gateway: Gateway;
-beforeAll(async () => {
-  server = await startPostgres();
-  url = await createStoreOn(server.url);
-});
-afterAll(() => server.remove());
 afterEach(async () => {
   gateway.loggedErrors.length = 0;
   await gateway.close();
@@ -57,51 +44,49 @@ async function readiness(): Promise<unknown[]> {
 const WRITABLE = [200, true, 200, '1'];
 const NOT_WRITABLE = [200, false, 503, '0'];
 
-describe('a gateway on a database whose commits wait for a synchronous replica', () => {
-  it('keeps its number of connections, serves reads and reports that it takes no writes, until it can place each order once', async () => {
-    gateway = await start();
-    // Orders for one pet would wait for its stock instead of for the replica.
-    const petIds = await Promise.all(
-      Array.from({ length: 8 }, () => makePet(gateway, { stock: 100_000 })),
-    );
-    expect(await readiness()).toEqual(WRITABLE);
-    const [petId] = petIds;
-    const query = `{ pet(id: "${petId}") { name } }`;
-    const readers = startReaders(gateway, query, { concurrency: 4, path: `/pets/${petId}` });
-    const writers = petIds.map((id) => startWriters(gateway, id, { concurrency: 1 }));
-    const more = () => Promise.all(writers.map((one) => one.more(3)));
-    const placed = () => new Set(writers.flatMap(({ ids }) => ids));
-    await more();
+it('a gateway on a database whose commits wait for a synchronous replica keeps its number of connections, serves reads and reports that it takes no writes, until it can place each order once', async () => {
+  gateway = await start();
+  // Orders for one pet would wait for its stock instead of for the replica.
+  const petIds = await Promise.all(
+    Array.from({ length: 8 }, () => makePet(gateway, { stock: 100_000 })),
+  );
+  expect(await readiness()).toEqual(WRITABLE);
+  const [petId] = petIds;
+  const query = `{ pet(id: "${petId}") { name } }`;
+  const readers = startReaders(gateway, query, { concurrency: 4, path: `/pets/${petId}` });
+  const writers = petIds.map((id) => startWriters(gateway, id, { concurrency: 1 }));
+  const more = () => Promise.all(writers.map((one) => one.more(3)));
+  const placed = () => new Set(writers.flatMap(({ ids }) => ids));
+  await more();
 
-    await setStandbys(url, 'nosuch');
-    await expect.poll(readiness).toEqual(NOT_WRITABLE);
-    await expect.poll(countWaitingCommits).toBe(MAX_WRITES);
-    const { size } = placed();
-    // Each write is abandoned or refused, and repeated, several times.
-    const enough = gateway.loggedErrors.length + 5 * writers.length;
-    while (warningsOf(gateway).length === 0 || gateway.loggedErrors.length < enough) {
-      await readers.more(20);
-      // The pool, and the connection that checks whether the database responds.
-      expect(await countConnections(url)).toBeLessThanOrEqual(POOL_SIZE + 1);
-    }
-    expect(await countWaitingCommits()).toBe(MAX_WRITES);
-    expect(placed().size).toBe(size);
-    expect(await readiness()).toEqual(NOT_WRITABLE);
-    const lost = expect.stringMatching(/keep 4 connections .* wait for SyncRep /) as unknown;
-    expect(warningsOf(gateway)).toEqual([lost]);
+  await setStandbys(url, 'nosuch');
+  await expect.poll(readiness).toEqual(NOT_WRITABLE);
+  await expect.poll(countWaitingCommits).toBe(MAX_WRITES);
+  const { size } = placed();
+  // Each write is abandoned or refused, and repeated, several times.
+  const enough = gateway.loggedErrors.length + 5 * writers.length;
+  while (warningsOf(gateway).length === 0 || gateway.loggedErrors.length < enough) {
+    await readers.more(20);
+    // The pool, and the connection that checks whether the database responds.
+    expect(await countConnections(url)).toBeLessThanOrEqual(POOL_SIZE + 1);
+  }
+  expect(await countWaitingCommits()).toBe(MAX_WRITES);
+  expect(placed().size).toBe(size);
+  expect(await readiness()).toEqual(NOT_WRITABLE);
+  const lost = expect.stringMatching(/keep 4 connections .* wait for SyncRep /) as unknown;
+  expect(warningsOf(gateway)).toEqual([lost]);
 
-    await setStandbys(url, '');
-    await expect.poll(readiness).toEqual(WRITABLE);
-    await more();
-    await Promise.all([readers, ...writers].map((one) => one.stop()));
-    expect(warningsOf(gateway)).toEqual([
-      lost,
-      expect.stringMatching(/no longer keep connections, after \d+ ms/),
-    ]);
-    expect(await ordersOf(url)).toEqual(placed());
-    const stocks = await Promise.all(petIds.map((id) => stockOf(gateway, id)));
-    expect(stocks).toEqual(writers.map(({ ids }) => 100_000 - ids.length));
-  });
+  await setStandbys(url, '');
+  await expect.poll(readiness).toEqual(WRITABLE);
+  await more();
+  await Promise.all([readers, ...writers].map((one) => one.stop()));
+  expect(warningsOf(gateway)).toEqual([
+    lost,
+    expect.stringMatching(/no longer keep connections, after \d+ ms/),
+  ]);
+  expect(await ordersOf(url)).toEqual(placed());
+  const stocks = await Promise.all(petIds.map((id) => stockOf(gateway, id)));
+  expect(stocks).toEqual(writers.map(({ ids }) => 100_000 - ids.length));
 });
 
 /** Returns the server processes whose statements wait for a lock. */
@@ -125,25 +110,23 @@ function suspend(pids: readonly number[]): () => void {
   return () => resume();
 }
 
-describe('a gateway some of whose server processes hang, as on a disk that does not respond', () => {
-  it('keeps its number of connections, serves reads and reports that it takes no writes, until they end', async () => {
-    gateway = await start();
-    const petId = await makePet(gateway, { stock: 5 });
-    const update = () =>
-      gateway.graphql(`mutation {
-        updateInventory(petId: "${petId}", input: { quantity: 1 }) { __typename } }`);
-    const unlock = await holdLock(url, 'select from inventory_items for update');
-    const updates = Array.from({ length: 8 }, update);
-    await expect.poll(findLockWaits).toHaveLength(MAX_WRITES);
-    const resume = suspend(await findLockWaits());
-    await unlock();
-    const failed = [...(await Promise.all(updates)), await update()];
-    expect(failed.every(({ errors }) => errors?.[0]?.extensions.status === 503)).toBe(true);
-    expect(await readiness()).toEqual(NOT_WRITABLE);
-    expect(await gateway.data(`{ pet(id: "${petId}") { id } }`)).toEqual({ pet: { id: petId } });
-    expect(await countConnections(url)).toBeLessThanOrEqual(POOL_SIZE + 1);
-    resume();
-    await expect.poll(readiness).toEqual(WRITABLE);
-    await makeCategory(gateway);
-  });
+it('a gateway some of whose server processes hang, as on a disk that does not respond keeps its number of connections, serves reads and reports that it takes no writes, until they end', async () => {
+  gateway = await start();
+  const petId = await makePet(gateway, { stock: 5 });
+  const update = () =>
+    gateway.graphql(`mutation {
+      updateInventory(petId: "${petId}", input: { quantity: 1 }) { __typename } }`);
+  const unlock = await holdLock(url, 'select from inventory_items for update');
+  const updates = Array.from({ length: 8 }, update);
+  await expect.poll(findLockWaits).toHaveLength(MAX_WRITES);
+  const resume = suspend(await findLockWaits());
+  await unlock();
+  const failed = [...(await Promise.all(updates)), await update()];
+  expect(failed.every(({ errors }) => errors?.[0]?.extensions.status === 503)).toBe(true);
+  expect(await readiness()).toEqual(NOT_WRITABLE);
+  expect(await gateway.data(`{ pet(id: "${petId}") { id } }`)).toEqual({ pet: { id: petId } });
+  expect(await countConnections(url)).toBeLessThanOrEqual(POOL_SIZE + 1);
+  resume();
+  await expect.poll(readiness).toEqual(WRITABLE);
+  await makeCategory(gateway);
 });

@@ -26,8 +26,8 @@ interface Write {
    * a pet without orders, and E is a category without pets. The name of a type stands for the id of a new row.
    */
   input: string;
-  /** The same input, written differently. */
-  same: string[];
+  /** The same input, written differently; by default, with zeros before the ids. */
+  same?: string[];
   /** Different input. */
   others: string[];
   /** Input that is rejected until the pet has 9 more units. */
@@ -62,7 +62,6 @@ const OWN_WRITES: Write[] = [
     mutation: 'adjustInventory',
     fields: '... on InventoryItem { petId quantity }',
     input: 'petId: "P", by: -2',
-    same: ['petId: "0P", by: -2'],
     others: ['petId: "P", by: 2', 'petId: "999999", by: -2'],
     refused: 'petId: "P", by: -11',
   },
@@ -70,7 +69,6 @@ const OWN_WRITES: Write[] = [
     mutation: 'updateInventory',
     fields: '... on InventoryItem { petId quantity }',
     input: 'petId: "P", input: { quantity: 7 }, expectedQuantity: 10',
-    same: ['petId: "0P", input: { quantity: 7 }, expectedQuantity: 10'],
     others: [
       'petId: "P", input: { quantity: 7 }',
       'petId: "P", input: { quantity: 8 }, expectedQuantity: 10',
@@ -89,7 +87,6 @@ const OWN_WRITES: Write[] = [
     mutation: 'adjustInventories',
     fields: '... on AdjustedInventories { inventory { petId quantity } }',
     input: 'input: [{ petId: "P", by: -7 }, { petId: "D", by: 1 }]',
-    same: ['input: [{ petId: "0P", by: -7 }, { petId: "D", by: 1 }]'],
     others: ['input: [{ petId: "P", by: -7 }]'],
     refused: 'input: [{ petId: "D", by: 1 }, { petId: "P", by: -11 }]',
   },
@@ -104,14 +101,12 @@ const OWN_WRITES: Write[] = [
     mutation: 'completeOrder',
     fields: '... on Order { id complete }',
     input: 'id: "O"',
-    same: ['id: "0O"'],
     others: ['id: "999999"'],
   },
   {
     mutation: 'cancelOrder',
     fields: '... on CancelledOrder { id inventory { petId quantity } }',
     input: 'id: "O"',
-    same: ['id: "0O"'],
     others: ['id: "999999"'],
   },
 ];
@@ -122,7 +117,6 @@ const writeOf = (crud: Crud): Write & { crud: Crud } => ({
   mutation: crud.name,
   fields: selectionOf(crud),
   input: '',
-  same: [],
   others: [],
 });
 const WRITES: (Write & { crud?: Crud })[] = [
@@ -237,7 +231,8 @@ describeOnGateways(() => {
       expect(after).not.toEqual(before);
       expect(await sendBeside(write.input, 'header')).toEqual(first);
       expect(await sendBeside(write.input, 'extensions')).toEqual(first);
-      for (const input of [write.input, ...write.same]) expect(await send(input)).toEqual(first);
+      const { same = [write.input.replaceAll(/"(?=[PCODE]")/g, '"0')] } = write;
+      for (const input of [write.input, ...same]) expect(await send(input)).toEqual(first);
       for (const input of write.others) {
         expect(await send(input)).toEqual({
           code: 'IDEMPOTENCY_CONFLICT',
@@ -289,10 +284,10 @@ describeOnGateways(() => {
       ],
       ['rescheduleOrder', '... on Order { id shipDate }', `id: "O", shipDate: "${shipDate}"`],
     ])('still returns the original result of %s', async (mutation, fields, input) => {
-      const sent = await prepare({ mutation, fields, input, same: [], others: [] });
+      const sent = await prepare({ mutation, fields, input, others: [] });
       const first = await sent.send(input);
       expect(first).not.toHaveProperty('code');
-      const late = await prepare({ mutation, fields, input, same: [], others: [] });
+      const late = await prepare({ mutation, fields, input, others: [] });
       vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3 * DAY_MS });
       expect(await sent.send(input)).toEqual(first);
       expect(await late.send(input)).toMatchObject({ code: 'INVALID_INPUT' });

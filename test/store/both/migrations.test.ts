@@ -147,17 +147,15 @@ describeOnDatabases(() => {
     });
   });
 
-  describe('a gateway on a database that a later release migrated', () => {
-    it('starts normally', async () => {
-      const gateway = await startGateway({}, async (config) => {
-        const database = await openRaw();
-        await database.run(`insert into _prisma_migrations (id, checksum, migration_name, finished_at)
-        values ('x', 'x', '20991231000000_later', now())`);
-        return database.open(config, log);
-      });
-      expect(await gateway.data('{ __typename }')).toEqual({ __typename: 'Query' });
-      await gateway.close();
+  it('a gateway on a database that a later release migrated starts normally', async () => {
+    const gateway = await startGateway({}, async (config) => {
+      const database = await openRaw();
+      await database.run(`insert into _prisma_migrations (id, checksum, migration_name, finished_at)
+      values ('x', 'x', '20991231000000_later', now())`);
+      return database.open(config, log);
     });
+    expect(await gateway.data('{ __typename }')).toEqual({ __typename: 'Query' });
+    await gateway.close();
   });
 
   describe('the tables of the database', () => {

@@ -182,39 +182,33 @@ it.each([
   },
 );
 
-describe('a write whose client disconnected', () => {
-  it.each([
-    [
-      'an insert of one row',
-      'createCategory(input: { name: "an insert of one row" })',
-      'categories',
-    ],
-    [
-      'a transaction',
-      'createCategory(input: { name: "a transaction" }, idempotencyKey: "gone")',
-      'categories',
-    ],
-    ['a single statement', 'placeOrder(input: { petId: "1", quantity: 7 })', 'orders'],
-  ])('is completed: %s', async (kind, mutation, table) => {
-    await lock(table);
-    const leaveWrite = askByHttp(`mutation { ${mutation} { __typename } }`);
-    await expectWaiting(1);
-    const leaveRead = askByHttp(`{ ${table} { nodes { id } } }`);
-    await expectWaiting(2);
-    leaveWrite();
-    leaveRead();
-    // Only the read was cancelled; the write still waits for the lock.
-    await expectWaiting(1);
-    await unlock();
-    const rows = (): Promise<unknown> =>
-      table === 'orders'
-        ? gateway.data('{ orders(filter: { petId: 1 }) { nodes { quantity } } }')
-        : gateway.data('{ categories { nodes { name } } }');
-    const written = table === 'orders' ? { quantity: 7 } : { name: kind };
-    await expect
-      .poll(rows)
-      .toMatchObject({ [table]: { nodes: expect.arrayContaining([written]) as unknown } });
-  });
+it.each([
+  ['an insert of one row', 'createCategory(input: { name: "an insert of one row" })', 'categories'],
+  [
+    'a transaction',
+    'createCategory(input: { name: "a transaction" }, idempotencyKey: "gone")',
+    'categories',
+  ],
+  ['a single statement', 'placeOrder(input: { petId: "1", quantity: 7 })', 'orders'],
+])('a write whose client disconnected is completed: %s', async (kind, mutation, table) => {
+  await lock(table);
+  const leaveWrite = askByHttp(`mutation { ${mutation} { __typename } }`);
+  await expectWaiting(1);
+  const leaveRead = askByHttp(`{ ${table} { nodes { id } } }`);
+  await expectWaiting(2);
+  leaveWrite();
+  leaveRead();
+  // Only the read was cancelled; the write still waits for the lock.
+  await expectWaiting(1);
+  await unlock();
+  const rows = (): Promise<unknown> =>
+    table === 'orders'
+      ? gateway.data('{ orders(filter: { petId: 1 }) { nodes { quantity } } }')
+      : gateway.data('{ categories { nodes { name } } }');
+  const written = table === 'orders' ? { quantity: 7 } : { name: kind };
+  await expect
+    .poll(rows)
+    .toMatchObject({ [table]: { nodes: expect.arrayContaining([written]) as unknown } });
 });
 
 const QUERY = 'subscription { categoryChanged { after { pets { nodes { id } } } } }';

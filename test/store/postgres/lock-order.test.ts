@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import sql, { raw } from 'sql-template-tag';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 
 import { CRUD, type Crud, CUSTOM, inputFor, nextRow } from '../../support/crud.ts';
 import { useProgramStore } from '../../support/databases.ts';
@@ -79,66 +79,64 @@ const CALLS = NAMES.flatMap((called) =>
   Array.from({ length: /(s|ies)$/.test(called) ? 6 : 2 }, () => called),
 );
 
-describe('concurrent mutations of the same dozen pets and their categories, stock and orders', () => {
-  const store = useProgramStore();
-  let gateway: Gateway;
-  beforeAll(async () => {
-    const { url } = store;
-    const database = new URL(url).pathname.slice(1);
-    await runSql(url, `alter database ${database} set deadlock_timeout = '5ms'`);
-    gateway = await startGateway({ POOL_SIZE: '40' }, openAt(url));
-    const { db } = gateway;
-    await insertRows(
-      db,
-      'categories',
-      CATEGORIES.map((id) => ({ id, name })),
-    );
-    const pets = [...PETS.map((id) => ({ id, categoryId: 1 })), ...KEEPERS];
-    await insertRows(
-      db,
-      'pets',
-      pets.map(({ id, categoryId }) => ({
-        id,
-        name,
-        category_id: categoryId,
-        status: 'available',
-      })),
-    );
-    await db.write(sql`
-      select setval(pg_get_serial_sequence(name, 'id'), 100) from unnest(array['pets', 'categories']) as name`);
-    await db.write(
-      sql`insert into orders (pet_id, quantity) select 1 + number % 12, 1 from generate_series(1, ${ORDERS}::integer) as number`,
-    );
-    for (const model of MODELS) {
-      const { type } = model;
-      if (type in IDS || !CRUD.some((crud) => crud.type === type)) continue;
-      await db.write(sql`${raw(insertSql(model, ORDERS, PETS.length))}`);
-    }
-  });
+const store = useProgramStore();
+let gateway: Gateway;
+beforeAll(async () => {
+  const { url } = store;
+  const database = new URL(url).pathname.slice(1);
+  await runSql(url, `alter database ${database} set deadlock_timeout = '5ms'`);
+  gateway = await startGateway({ POOL_SIZE: '40' }, openAt(url));
+  const { db } = gateway;
+  await insertRows(
+    db,
+    'categories',
+    CATEGORIES.map((id) => ({ id, name })),
+  );
+  const pets = [...PETS.map((id) => ({ id, categoryId: 1 })), ...KEEPERS];
+  await insertRows(
+    db,
+    'pets',
+    pets.map(({ id, categoryId }) => ({
+      id,
+      name,
+      category_id: categoryId,
+      status: 'available',
+    })),
+  );
+  await db.write(sql`
+    select setval(pg_get_serial_sequence(name, 'id'), 100) from unnest(array['pets', 'categories']) as name`);
+  await db.write(
+    sql`insert into orders (pet_id, quantity) select 1 + number % 12, 1 from generate_series(1, ${ORDERS}::integer) as number`,
+  );
+  for (const model of MODELS) {
+    const { type } = model;
+    if (type in IDS || !CRUD.some((crud) => crud.type === type)) continue;
+    await db.write(sql`${raw(insertSql(model, ORDERS, PETS.length))}`);
+  }
+});
 
-  it('never deadlock', async () => {
-    const missing = CUSTOM.filter((mutation) => !NAMES.includes(mutation));
-    expect(missing, 'add the arguments of each custom mutation').toEqual([]);
-    const call = (mutation: string, index: number): Promise<unknown> =>
-      mutate(gateway, mutation, {
-        ...ARGUMENTS[mutation]?.(),
-        // With a key, the locks are held for several round trips.
-        ...(index % 2 === 0 && { idempotencyKey: randomUUID() }),
-      });
-    // On a busy machine, so many new documents at once could wait too long for their turns.
-    for (const mutation of NAMES) await call(mutation, 0);
-    for (let round = 0; round < ROUNDS; round += 1) {
-      // One pet has no inventory item, so that a mutation has to create it.
-      await gateway.db.write(sql`delete from inventory_items where pet_id = ${anyOf(PETS)}`);
-      await Promise.all(someOf(CALLS).map(call));
-    }
-    await gateway.close();
-    // A connection reports its deadlocks before it closes.
-    await expect.poll(() => countConnections(store.url)).toBe(0);
-    const [row] = await runSql(
-      store.url,
-      'select deadlocks::integer from pg_stat_database where datname = current_database()',
-    );
-    expect(row).toEqual({ deadlocks: 0 });
-  });
+it('concurrent mutations of the same dozen pets and their categories, stock and orders never deadlock', async () => {
+  const missing = CUSTOM.filter((mutation) => !NAMES.includes(mutation));
+  expect(missing, 'add the arguments of each custom mutation').toEqual([]);
+  const call = (mutation: string, index: number): Promise<unknown> =>
+    mutate(gateway, mutation, {
+      ...ARGUMENTS[mutation]?.(),
+      // With a key, the locks are held for several round trips.
+      ...(index % 2 === 0 && { idempotencyKey: randomUUID() }),
+    });
+  // On a busy machine, so many new documents at once could wait too long for their turns.
+  for (const mutation of NAMES) await call(mutation, 0);
+  for (let round = 0; round < ROUNDS; round += 1) {
+    // One pet has no inventory item, so that a mutation has to create it.
+    await gateway.db.write(sql`delete from inventory_items where pet_id = ${anyOf(PETS)}`);
+    await Promise.all(someOf(CALLS).map(call));
+  }
+  await gateway.close();
+  // A connection reports its deadlocks before it closes.
+  await expect.poll(() => countConnections(store.url)).toBe(0);
+  const [row] = await runSql(
+    store.url,
+    'select deadlocks::integer from pg_stat_database where datname = current_database()',
+  );
+  expect(row).toEqual({ deadlocks: 0 });
 });

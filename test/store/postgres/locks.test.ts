@@ -46,26 +46,24 @@ async function countBlockedBy(client: Client): Promise<number | null> {
   return rowCount;
 }
 
-describe.concurrent('a deadlock', () => {
-  it.for([
-    ['a statement', undefined],
-    ['a transaction', 'a key'],
-  ])(
-    'causes a retry instead of an error if it aborts %s',
-    async ([, key], { expect: expected }) => {
-      const petId = await makePet(gateway, { stock: 5 });
-      const other = await begin(`select from inventory_items where pet_id = ${petId} for update`);
-      const placed = placeOrder(petId, key);
-      await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
-      // The gateway has locked the pet and waits for the stock; now this session waits for the pet.
-      await other.query(`update pets set name = 'Held' where id = ${petId}`);
-      await other.query('commit');
-      await other.end();
-      expected(await placed).toEqual({ __typename: 'Order' });
-      expected(await stockOf(gateway, petId)).toBe(4);
-    },
-  );
-});
+it.concurrent.for([
+  ['a statement', undefined],
+  ['a transaction', 'a key'],
+])(
+  'a deadlock causes a retry instead of an error if it aborts %s',
+  async ([, key], { expect: expected }) => {
+    const petId = await makePet(gateway, { stock: 5 });
+    const other = await begin(`select from inventory_items where pet_id = ${petId} for update`);
+    const placed = placeOrder(petId, key);
+    await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
+    // The gateway has locked the pet and waits for the stock; now this session waits for the pet.
+    await other.query(`update pets set name = 'Held' where id = ${petId}`);
+    await other.query('commit');
+    await other.end();
+    expected(await placed).toEqual({ __typename: 'Order' });
+    expected(await stockOf(gateway, petId)).toBe(4);
+  },
+);
 
 it('reads find a connection while twenty writes wait for a lock', async () => {
   const petId = await makePet(gateway, { stock: 5 });
@@ -97,60 +95,52 @@ it('an update of several stocks succeeds even if its missing rows are created on
   expect(await updated).toEqual({ __typename: 'UpdatedInventories' });
   expect(await Promise.all(ids.map((id) => stockOf(gateway, id)))).toEqual(ids.map(() => 7));
 });
-describe.concurrent('a change to the stock', () => {
-  // Another transaction leaves 2 of 5 units.
-  it.for([
-    ['placeOrder(input: { petId: "P", quantity: 1 })', 'Order', 1],
-    ['placeOrder(input: { petId: "P", quantity: 3 })', 'InsufficientStock', 2],
-    ['placeOrders(input: [{ petId: "P", quantity: 1 }])', 'PlacedOrders', 1],
-    ['placeOrders(input: [{ petId: "P", quantity: 3 }])', 'InsufficientStock', 2],
-    ['adjustInventory(petId: "P", by: 1)', 'InventoryItem', 3],
-    ['adjustInventory(petId: "P", by: -1)', 'InventoryItem', 1],
-    ['adjustInventory(petId: "P", by: -3)', 'InsufficientStock', 2],
-    [
-      'updateInventory(petId: "P", input: { quantity: 9 }, expectedQuantity: 5)',
-      'StaleInventory',
-      2,
-    ],
-  ] as const)(
-    'waits for a concurrent change, and starts from the resulting stock: %s',
-    async ([mutation, type, left], { expect: expected }) => {
-      const petId = await makePet(gateway, { stock: 5 });
-      const other = await begin(`update inventory_items set quantity = 2 where pet_id = ${petId}`);
-      const changed = gateway.data(
-        `mutation { changed: ${mutation.replace('P', petId)} { __typename } }`,
-      );
-      await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
-      await other.query('commit');
-      await other.end();
-      expected(await changed).toEqual({ changed: { __typename: type } });
-      expected(await stockOf(gateway, petId)).toBe(left);
-    },
-  );
-});
+// Another transaction leaves 2 of 5 units.
+it.concurrent.for([
+  ['placeOrder(input: { petId: "P", quantity: 1 })', 'Order', 1],
+  ['placeOrder(input: { petId: "P", quantity: 3 })', 'InsufficientStock', 2],
+  ['placeOrders(input: [{ petId: "P", quantity: 1 }])', 'PlacedOrders', 1],
+  ['placeOrders(input: [{ petId: "P", quantity: 3 }])', 'InsufficientStock', 2],
+  ['adjustInventory(petId: "P", by: 1)', 'InventoryItem', 3],
+  ['adjustInventory(petId: "P", by: -1)', 'InventoryItem', 1],
+  ['adjustInventory(petId: "P", by: -3)', 'InsufficientStock', 2],
+  ['updateInventory(petId: "P", input: { quantity: 9 }, expectedQuantity: 5)', 'StaleInventory', 2],
+] as const)(
+  'a change to the stock waits for a concurrent change, and starts from the resulting stock: %s',
+  async ([mutation, type, left], { expect: expected }) => {
+    const petId = await makePet(gateway, { stock: 5 });
+    const other = await begin(`update inventory_items set quantity = 2 where pet_id = ${petId}`);
+    const changed = gateway.data(
+      `mutation { changed: ${mutation.replace('P', petId)} { __typename } }`,
+    );
+    await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
+    await other.query('commit');
+    await other.end();
+    expected(await changed).toEqual({ changed: { __typename: type } });
+    expected(await stockOf(gateway, petId)).toBe(left);
+  },
+);
 
-describe.concurrent('a write', () => {
-  const sell = "update pets set status = 'sold'";
+const sell = "update pets set status = 'sold'";
 
-  it.for([
-    ['placeOrder(input: { petId: "P", quantity: 1 })', sell, 'PetNotAvailable'],
-    ['placeOrders(input: [{ petId: "P", quantity: 1 }])', sell, 'PetNotAvailable'],
-    ['updateInventory(petId: "P", input: { quantity: 1 })', 'delete from pets', 'PetNotFound'],
-  ] as const)(
-    'waits for a concurrent change to its pet, and is rejected if the pet was sold or deleted: %s',
-    async ([mutation, change, type], { expect: expected }) => {
-      const petId = await makePet(gateway, { stock: 5 });
-      const other = await begin(`${change} where id = ${petId}`);
-      const written = gateway.data(
-        `mutation { written: ${mutation.replace('P', petId)} { __typename } }`,
-      );
-      await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
-      await other.query('commit');
-      await other.end();
-      expected(await written).toEqual({ written: { __typename: type } });
-    },
-  );
-});
+it.concurrent.for([
+  ['placeOrder(input: { petId: "P", quantity: 1 })', sell, 'PetNotAvailable'],
+  ['placeOrders(input: [{ petId: "P", quantity: 1 }])', sell, 'PetNotAvailable'],
+  ['updateInventory(petId: "P", input: { quantity: 1 })', 'delete from pets', 'PetNotFound'],
+] as const)(
+  'a write waits for a concurrent change to its pet, and is rejected if the pet was sold or deleted: %s',
+  async ([mutation, change, type], { expect: expected }) => {
+    const petId = await makePet(gateway, { stock: 5 });
+    const other = await begin(`${change} where id = ${petId}`);
+    const written = gateway.data(
+      `mutation { written: ${mutation.replace('P', petId)} { __typename } }`,
+    );
+    await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
+    await other.query('commit');
+    await other.end();
+    expected(await written).toEqual({ written: { __typename: type } });
+  },
+);
 
 const countShared = (): number =>
   gateway.statements.filter((text) => text.includes('skip locked')).length;
@@ -228,7 +218,6 @@ describe('orders that arrive at the same time', () => {
     expect(await responses[1]).toEqual(expected ?? { petId: petIds[1], quantity: 7 });
     const isLogged = expected === 'INTERNAL_SERVER_ERROR';
     expect(fresh.loggedErrors.splice(0)).toHaveLength(isLogged ? 1 : 0);
-    await fresh.close();
     await runSql(url, 'drop function hinder cascade');
   });
 });
@@ -246,30 +235,28 @@ it('deleting old idempotency keys does not wait for a key that another transacti
   expect(left).toEqual([{ key: 'old 2' }]);
 });
 
-describe('a gateway on a database whose transactions are serializable by default', () => {
-  it('sells each unit once, because serialization failures are retried', async () => {
-    await runSql(
-      url,
-      `alter database ${new URL(url).pathname.slice(1)} set default_transaction_isolation = 'serializable'`,
-    );
-    const strict = await startGateway({}, openAt(url));
-    const petId = await makePet(gateway, { stock: 20 });
-    const responses = await Promise.all(
-      Array.from({ length: 40 }, async () => {
-        const { data, errors } = await strict.graphql(
-          `mutation { placeOrder(input: { petId: "${petId}", quantity: 1 }) {
-            __typename ... on Error { code } } }`,
-        );
-        return errors?.[0]?.extensions.code ?? data.placeOrder.code ?? 'placed';
-      }),
-    );
-    strict.loggedErrors.length = 0;
-    await strict.close();
-    const placed = responses.filter((response) => response === 'placed').length;
-    expect(await stockOf(gateway, petId)).toBe(20 - placed);
-    expect(new Set(responses)).toEqual(new Set(['placed', 'INSUFFICIENT_STOCK']));
-    expect(placed).toBe(20);
-  });
+it('a gateway on a database whose transactions are serializable by default sells each unit once, because serialization failures are retried', async () => {
+  await runSql(
+    url,
+    `alter database ${new URL(url).pathname.slice(1)} set default_transaction_isolation = 'serializable'`,
+  );
+  const strict = await startGateway({}, openAt(url));
+  const petId = await makePet(gateway, { stock: 20 });
+  const responses = await Promise.all(
+    Array.from({ length: 40 }, async () => {
+      const { data, errors } = await strict.graphql(
+        `mutation { placeOrder(input: { petId: "${petId}", quantity: 1 }) {
+          __typename ... on Error { code } } }`,
+      );
+      return errors?.[0]?.extensions.code ?? data.placeOrder.code ?? 'placed';
+    }),
+  );
+  strict.loggedErrors.length = 0;
+  await strict.close();
+  const placed = responses.filter((response) => response === 'placed').length;
+  expect(await stockOf(gateway, petId)).toBe(20 - placed);
+  expect(new Set(responses)).toEqual(new Set(['placed', 'INSUFFICIENT_STOCK']));
+  expect(placed).toBe(20);
 });
 
 it.each<[string, () => Promise<unknown>]>([
