@@ -39,6 +39,7 @@ const TITLES = {
   sh: 'Command',
   console: 'Command and response',
   ts: 'TypeScript',
+  js: 'JavaScript',
 };
 
 // A release without changes for callers yet is left out.
@@ -84,7 +85,8 @@ ${operation ? `<p class="run"><a href="${url}">Run it in GraphiQL</a></p>` : ''}
 /** Renders examples in full, because a reader may have only the gateway's URL. */
 function renderExamples(files) {
   const rendered = files.map((file) => {
-    const code = renderCode({ text: readFileSync(`docs/${file}`, 'utf8'), lang: 'ts' });
+    const lang = file.endsWith('.mjs') ? 'js' : 'ts';
+    const code = renderCode({ text: readFileSync(`docs/${file}`, 'utf8'), lang });
     return `<details><summary>${file}</summary><div id="${toId(file)}">${code}</div></details>`;
   });
   return rendered.length === 0 ? '' : `<h2 id="files">Files</h2>\n${rendered.join('\n')}`;

@@ -54,12 +54,14 @@ function readLines(stream: Readable, onLine: (line: string) => void): void {
 const toEntry = (line: string): LogEntry | undefined =>
   line.startsWith('{') ? (JSON.parse(line) as LogEntry) : undefined;
 
-/** The built programs, and the program of the second store. */
+/** The built programs, the program of the second store, and the relay for webhooks with a receiver in `cwd`. */
 const PROGRAMS = {
   main: ['dist/main.js'],
   migrate: ['dist/migrate.js'],
   copy: ['dist/migrate.js', '--copy-embedded'],
   bookshop: ['--import', 'tsx', 'test/gateway/bookshop/main.ts'],
+  webhooks: ['docs/examples/webhooks/relay.mjs'],
+  receiver: ['receiver.mjs'],
 };
 
 /** Starts a program as an operator does, without waiting for it; `output` is the descriptor of a file for its log, and `cwd` the folder of another copy. */

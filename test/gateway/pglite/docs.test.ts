@@ -197,6 +197,8 @@ const { scripts } = JSON.parse(read('package.json')) as { scripts: object };
 const BUILT_IN = ['ci', 'install', 'audit', 'pack'];
 // Names in capitals that are neither variables of the gateway nor error codes.
 const OTHER_NAMES = [
+  'CURSOR_FILE',
+  'GATEWAY_URL',
   'LAST_CURSOR',
   'LC_COLLATE',
   'LC_CTYPE',
@@ -205,6 +207,9 @@ const OTHER_NAMES = [
   'POSTGRES_PASSWORD',
   'TEST_DATABASE_URL',
   'TOKEN',
+  'TOKEN_FILE',
+  'WEBHOOK_SECRET',
+  'WEBHOOK_URL',
 ];
 
 describe.each(documents)('$file', ({ file, markdown }) => {
