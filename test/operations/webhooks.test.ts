@@ -284,7 +284,7 @@ describe('the relay for webhooks', () => {
     const ends = relays.map(async (relay) => [await relay.end, relay.messages.at(-1)]);
     expect(await Promise.race(ends)).toEqual([
       78,
-      `${settings.CURSOR_FILE} was changed. Only one relay can use it.`,
+      `Another program changed ${settings.CURSOR_FILE}: only one relay can use it.`,
     ]);
     await expect.poll(receiver.names).toContain('Oz');
   });
@@ -350,7 +350,7 @@ describe('the relay for webhooks', () => {
     const later = await startRelay(settings);
     expect(await later.end).toBe(65);
     expect(later.messages.at(-1)).toBe(
-      `CURSOR_EXPIRED: ${settings.CURSOR_FILE}. Changes may have been missed: see README.md.`,
+      `CURSOR_EXPIRED: can't continue after the cursor in ${settings.CURSOR_FILE}. Changes may have been missed: see README.md.`,
     );
     expect(receiver.names()).toEqual([]);
   });

@@ -46,7 +46,7 @@ function requireSetting(isValid, message) {
 }
 
 // With a password, fetch fails, and quotes the URL.
-const isUrl = (text) => /^https?:\/\/[^@]+$/.test(text) && URL.canParse(text);
+const isUrl = (text) => /^https?:\/\/[^/@]+(?:\/|$)/.test(text) && URL.canParse(text);
 
 const [, encoded = ''] = /^whsec_(.*)$/.exec(WEBHOOK_SECRET) ?? [];
 const key = Buffer.from(encoded, 'base64');
@@ -120,7 +120,8 @@ async function read(query, after) {
   const { data, errors } = await response.json().catch(() => ({}));
   const { message, extensions: { code } = {} } = errors?.[0] ?? {};
   if (code === 'CURSOR_EXPIRED' || code === 'INVALID_CURSOR') {
-    exit(CURSOR_UNUSABLE, `${code}: ${CURSOR_FILE}. Changes may have been missed: see README.md.`);
+    const effect = `can't continue after the cursor in ${CURSOR_FILE}. Changes may have been missed`;
+    exit(CURSOR_UNUSABLE, `${code}: ${effect}: see README.md.`);
   }
   if (errors || !data) throw toError(response, message && `${code}: ${message}`);
   return data.changes;
@@ -143,11 +144,14 @@ async function deliver(id, body) {
 
 const readCursor = () => (existsSync(CURSOR_FILE) ? readFileSync(CURSOR_FILE, 'utf8') : undefined);
 
+const folder = openSync(dirname(CURSOR_FILE));
 let cursor = readCursor();
 
 /** Writes the cursor to a new file, which replaces the old one at once, even if the power fails. */
 function save(next) {
-  requireSetting(readCursor() === cursor, `${CURSOR_FILE} was changed. Only one relay can use it.`);
+  if (readCursor() !== cursor) {
+    exit(WRONG_SETTINGS, `Another program changed ${CURSOR_FILE}: only one relay can use it.`);
+  }
   writeFileSync(`${CURSOR_FILE}.new`, next, { flush: true });
   renameSync(`${CURSOR_FILE}.new`, CURSOR_FILE);
   fsyncSync(folder);
@@ -155,7 +159,6 @@ function save(next) {
 }
 
 // A new relay starts after the newest change. In an empty log, no change has a cursor: an empty file means the start.
-const folder = openSync(dirname(CURSOR_FILE));
 save(cursor?.trim() ?? (await repeat('Gateway', () => read(LAST_CURSOR))).pageInfo.endCursor ?? '');
 console.log(`Starting after ${cursor || 'no change: with the oldest that is kept'}`);
 
