@@ -14,6 +14,8 @@ export interface LiveRequest {
   /** The document's id in the manifest of a gateway with DOCUMENTS=trusted. */
   readonly documentId?: string;
   readonly variables?: Record<string, unknown> | undefined;
+  /** What a failed field does to the rest of a result. */
+  readonly onError?: 'PROPAGATE' | 'NULL' | 'HALT';
 }
 
 /** Starts a subscription; returns a function that ends it. */

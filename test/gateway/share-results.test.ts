@@ -38,7 +38,11 @@ describe('the results of a change', () => {
     // In this order, the cache alone would evict each result before it is requested again.
     const results = [1, 2].flatMap(() =>
       operations.map((operation) =>
-        share({ operation, estimate } as Call, { root, variables: '', stream: openStream() }),
+        share({ operation, estimate, params: {} } as unknown as Call, {
+          root,
+          variables: '',
+          stream: openStream(),
+        }),
       ),
     );
     await Promise.all(results);
@@ -50,7 +54,7 @@ describe('the results of a change', () => {
     if (!operation) throw new Error('There is no operation.');
     const share = shareResults(async ({ variables }) => ({ data: variables }));
     const ask = (id: number) =>
-      share({ operation, estimate, variables: { id } } as unknown as Call, {
+      share({ operation, estimate, params: {}, variables: { id } } as unknown as Call, {
         root,
         variables: JSON.stringify({ id }),
         stream: openStream(),
@@ -66,7 +70,11 @@ describe('the results of a change', () => {
     const results = [{ errors: [new GraphQLError('down')] }, { data: {} }];
     const share = shareResults(async () => results.shift() ?? {});
     const ask = () =>
-      share({ operation, estimate } as Call, { root, variables: '', stream: openStream() });
+      share({ operation, estimate, params: {} } as unknown as Call, {
+        root,
+        variables: '',
+        stream: openStream(),
+      });
     expect((await ask()).errors).toHaveLength(1);
     expect(await ask()).toEqual({ data: {} });
     expect(await ask()).toEqual({ data: {} });

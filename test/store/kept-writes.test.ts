@@ -1,12 +1,23 @@
 import sql from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { gateway, type GraphqlResponse, useGateway } from '../support/gateway.ts';
+import {
+  gateway,
+  type GraphqlResponse,
+  type OpenDatabase,
+  useGateway,
+} from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 import { createOutage } from '../support/outage.ts';
 import { post } from '../support/post.ts';
 
 const outage = createOutage();
+
+/** Opens a database with what the gateway takes for a replica. */
+const open: OpenDatabase = async (config, log) => {
+  const db = await outage.open(config, log);
+  return { ...db, queryOlder: db.query };
+};
 
 /** Sends a mutation while all reads fail, as in an outage that starts after the write. */
 const writeInOutage = (mutation: string, variables: Record<string, unknown>) =>
@@ -19,7 +30,7 @@ const placeWith = (fields: string): string =>
   } fragment F on Pet { id unread: orders(first: $n) @skip(if: true) { totalCount } ${fields} }`;
 
 let petId: string;
-useGateway({}, outage.open);
+useGateway({}, open);
 beforeAll(async () => {
   petId = await makePet(gateway, { stock: 1000 });
 });
@@ -70,6 +81,28 @@ describe('a mutation whose write has succeeded', () => {
     expect(data).toEqual({ a: { id: expect.any(String) }, b: null });
     expect(errors).toMatchObject([{ path: ['b'], extensions: { code: 'SERVICE_UNAVAILABLE' } }]);
     gateway.loggedErrors.length = 0;
+  });
+});
+
+describe.each(['HALT', 'PROPAGATE'])('with onError %s, a mutation without data', (onError) => {
+  const place = async (fails: (isRead: boolean) => boolean) => {
+    const query = placeWith('category { name }');
+    const response = await outage.during(
+      () => post(gateway, { query, variables: { petId }, onError }),
+      fails,
+    );
+    const { data, errors } = (await response.json()) as GraphqlResponse;
+    expect([data, errors?.[0]?.extensions.code]).toEqual([null, 'SERVICE_UNAVAILABLE']);
+    gateway.loggedErrors.length = 0;
+    return ['retry-after', 'store-position'].map((name) => response.headers.get(name));
+  };
+
+  it('has the headers of a write if it has written', async () => {
+    expect(await place((isRead) => isRead)).toEqual([null, expect.stringMatching(/^[\da-f]{16}$/)]);
+  });
+
+  it('can be repeated if it has not written', async () => {
+    expect(await place(() => true)).toEqual(['1', null]);
   });
 });
 

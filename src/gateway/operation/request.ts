@@ -9,6 +9,9 @@ import type { Estimate, VariableValues } from './accept/field-cost.ts';
 import type { JsonObject } from './json-text.ts';
 import type { Operation } from './operation.ts';
 
+/** What an error of a field does to the rest of the result (https://github.com/graphql/graphql-spec/pull/1236). */
+export const ERROR_BEHAVIORS = ['PROPAGATE', 'NULL', 'HALT'] as const;
+
 /** The parameters of a request, with the document's id in a uniform form. */
 export interface DocumentParams {
   readonly query?: string | undefined;
@@ -17,6 +20,7 @@ export interface DocumentParams {
   readonly variables?: JsonObject | undefined;
   readonly operationName?: string | undefined;
   readonly extensions?: JsonObject | undefined;
+  readonly onError?: (typeof ERROR_BEHAVIORS)[number] | undefined;
 }
 
 /** A request to execute an operation: what its transport knows. */

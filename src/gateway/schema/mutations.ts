@@ -104,7 +104,9 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       const given = idempotencyKey === undefined ? args : { ...args, idempotencyKey };
       try {
         requireScope(caller, scope);
-        return await resolve(source, given, { ...context, caller }, info);
+        const result = await resolve(source, given, { ...context, caller }, info);
+        requestLog.hasWritten = true;
+        return result;
       } catch (error) {
         if (!(error instanceof GatewayError)) throw error;
         addError(requestLog, error);

@@ -23,6 +23,8 @@ export interface RequestLog {
   /** The number of statements that the request has sent. One that several requests share counts for the first. */
   statements?: number;
   isStream?: boolean;
+  /** Whether a mutation has succeeded, even if an error has made all of the data null. */
+  hasWritten?: boolean;
   /** The codes of the errors in the response; for GraphQL, including errors in the data. */
   codes?: Set<string>;
   reason?: string | undefined;

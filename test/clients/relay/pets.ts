@@ -40,3 +40,14 @@ export const petChangedSubscription = graphql`
     }
   }
 `;
+
+export const categoryQuery = graphql`
+  query petsCategoryQuery($id: ID!) {
+    pet(id: $id) {
+      name
+      category {
+        name
+      }
+    }
+  }
+`;

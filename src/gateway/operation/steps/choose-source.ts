@@ -30,9 +30,10 @@ const isUnavailable = ({ data, errors }: ExecutionResult): boolean =>
   Object.values(data ?? {}).every((value) => value === null) &&
   errors.every(({ originalError }) => toGatewayError(originalError).code === 'SERVICE_UNAVAILABLE');
 
-/** Whether a mutation took too long, so that it may still write. */
-const isUnknown = ({ data, errors: [error] = [] }: ExecutionResult): boolean =>
-  !data && toGatewayError(error?.originalError).code === 'OUTCOME_UNKNOWN';
+/** Whether a mutation has written, or took too long, so that it may still write. */
+const mayWrite = ({ requestLog }: Call, { data, errors: [error] = [] }: ExecutionResult): boolean =>
+  requestLog.hasWritten === true ||
+  (!data && toGatewayError(error?.originalError).code === 'OUTCOME_UNKNOWN');
 
 /**
  * Chooses the source that a query reads. Mutations and queries of the change log use the current rows; reads that
@@ -49,7 +50,7 @@ export const chooseSource = (context: Context): Plugin<Call> => ({
     setExecuteFn((args) =>
       mapResult(executeFn(args), (result) => {
         // Without a primary, reads with a position would fail.
-        if ((result.data && !isUnavailable(result)) || isUnknown(result)) {
+        if ((result.data && !isUnavailable(result)) || mayWrite(call, result)) {
           res?.setHeader(POSITION_HEADER, currentPosition());
         }
         return result;

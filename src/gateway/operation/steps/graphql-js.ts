@@ -1,7 +1,9 @@
-import { MapperKind, mapSchema } from '@graphql-tools/utils';
+import { collectFields, MapperKind, mapSchema } from '@graphql-tools/utils';
 import {
   defaultFieldResolver,
   execute,
+  type ExecutionArgs,
+  type ExecutionResult,
   type GraphQLFieldResolver,
   type GraphQLSchema,
   isNonNullType,
@@ -16,7 +18,8 @@ import { DetachedRecipient } from '../../database/recipient.ts';
 import { bindSource } from '../../model/loaders.ts';
 import { findInputErrors } from '../accept/input.ts';
 import { MAX_VALIDATION_ERRORS } from '../accept/validation.ts';
-import type { Call } from '../request.ts';
+import type { Operation } from '../operation.ts';
+import type { Call, DocumentParams } from '../request.ts';
 import { findIdempotencyKey } from './idempotency-key.ts';
 
 /** Returns a resolver that fails, as graphql-js would, if a value is null although the schema says that it can't be. */
@@ -47,7 +50,63 @@ const withNullableFields = (schema: GraphQLSchema): GraphQLSchema =>
     },
   });
 
-const copyOf = perObject(withNullableFields);
+const nullableOf = perObject(withNullableFields);
+
+type Resolver = GraphQLFieldResolver<unknown, ExecutionContext>;
+
+const fail = (context: ExecutionContext, error: unknown): never => {
+  context.hasFailed = true;
+  throw error;
+};
+
+/** Returns a resolver that resolves nothing once another has failed in the same execution. */
+const untilError =
+  (resolve: Resolver = defaultFieldResolver): Resolver =>
+  (source, args, context, info) => {
+    if (context.hasFailed) return null;
+    try {
+      const value: unknown = resolve(source, args, context, info);
+      return value instanceof Promise ? value.catch((error) => fail(context, error)) : value;
+    } catch (error) {
+      return fail(context, error);
+    }
+  };
+
+const haltingOf = perObject((schema: GraphQLSchema) =>
+  mapSchema(nullableOf(schema), {
+    [MapperKind.OBJECT_FIELD]: (config) => ({ ...config, resolve: untilError(config.resolve) }),
+  }),
+);
+
+/** Returns the schema with which an operation is executed, and which introspection describes. */
+function schemaFor({ schema, usage }: Operation, onError: DocumentParams['onError']) {
+  const isShown = usage.counted.has('Query.__schema') || usage.counted.has('Query.__type');
+  if (isShown || onError === 'PROPAGATE') return schema;
+  return onError === 'HALT' ? haltingOf(schema) : nullableOf(schema);
+}
+
+/**
+ * Executes an operation until its first error, which is then the whole result. Each root field of a mutation is an
+ * execution of its own, so that also an error in its result, such as a value that can't be sent, stops those after it.
+ */
+async function executeUntilError(args: ExecutionArgs, call: Call): Promise<ExecutionResult> {
+  const { schema, document, node, fragments } = call.operation;
+  const root = node.operation === OperationTypeNode.MUTATION && schema.getMutationType();
+  const named = Object.fromEntries(fragments);
+  const parts = root
+    ? collectFields(schema, named, call.coerced ?? {}, root, node.selectionSet).fields.values()
+    : [node.selectionSet.selections];
+  // An alias can be `__proto__`.
+  const data: Record<string, unknown> = Object.create(null);
+  for (const selections of parts) {
+    const part = { ...node, selectionSet: { ...node.selectionSet, selections } };
+    const definitions = [part, ...fragments.values()];
+    const result = await execute({ ...args, document: { ...document, definitions } });
+    if (result.errors) return { data: null, errors: result.errors.slice(0, 1) };
+    Object.assign(data, result.data);
+  }
+  return { data };
+}
 
 /** The context that graphql-js passes to resolvers. */
 export class ExecutionContext implements CallContext {
@@ -55,6 +114,8 @@ export class ExecutionContext implements CallContext {
   readonly changes: CallContext['changes'];
   readonly recipient: CallContext['recipient'];
   readonly origin: Origin;
+  /** Whether a resolver has failed; only set with `onError: HALT`. */
+  hasFailed = false;
 
   constructor({ source, changes, recipient }: CallContext, origin: Origin) {
     this.source = bindSource(source, new DetachedRecipient(recipient));
@@ -84,17 +145,19 @@ export const executeByGraphqlJs = (config: Pick<Config, 'introspection'>): Plugi
       const errors = rootValue === undefined ? findInputErrors(call, config) : [];
       if (errors.length > 0) return { errors };
       if (isMutation) call.idempotencyKey = findIdempotencyKey(call);
-      const result = execute({
-        // A caller must learn what a mutation has written, although a later read fails, and what the change log contains,
-        // although a row that it refers to is gone.
-        schema: operation.usesChanges ? copyOf(operation.schema) : operation.schema,
+      // A caller must learn what a mutation has written, although a later read fails, and what the change log contains,
+      // although a row that it refers to is gone, unless it asks for something else.
+      const { onError = operation.usesChanges ? 'NULL' : 'PROPAGATE' } = call.params;
+      const args = {
+        schema: schemaFor(operation, onError),
         document: operation.document,
         operationName: operation.node.name?.value,
         variableValues: variables,
         contextValue: new ExecutionContext(call, isMutation ? { request: call } : {}),
         rootValue,
         options: { maxCoercionErrors: MAX_VALIDATION_ERRORS },
-      });
+      };
+      const result = onError === 'HALT' ? executeUntilError(args, call) : execute(args);
       return isMutation ? Promise.resolve(result).finally(call.changes.publishWrite) : result;
     });
   },

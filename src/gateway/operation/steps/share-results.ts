@@ -36,8 +36,8 @@ interface Pending {
 }
 
 /**
- * Executes an operation once per change for all streams that request it with the same variables, because the result is
- * the same for every caller. Callers take turns. Costly results have their own queue, so cheap results do not wait for
+ * Executes an operation once per change for all streams that request it with the same variables and `onError`, because the
+ * result is the same for every caller. Callers take turns. Costly results have their own queue, so cheap results do not wait for
  * them. An execution stops when all streams that wait for it have ended. A result is
  *
  *   pending     while it is computed: streams that request it wait
@@ -77,7 +77,7 @@ export function shareResults(
 
   return (call, request) => {
     const { root, variables, stream } = request;
-    const key = `${numberOf(root)} ${call.operation.id} ${variables}`;
+    const key = `${numberOf(root)} ${call.operation.id} ${call.params.onError} ${variables}`;
     const made = recent.get(key);
     if (made) return made;
     const waiting = pending.get(key);

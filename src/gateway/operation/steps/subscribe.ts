@@ -61,8 +61,8 @@ function createExecute(config: Config) {
 }
 
 /**
- * Starts subscriptions, whose results are computed once per change: streams with the same operation and variables share
- * them.
+ * Starts subscriptions, whose results are computed once per change: streams with the same operation, variables and
+ * `onError` share them.
  */
 export function subscribeToChanges(streams: Streams, config: Config): Plugin<Call> {
   const share = shareResults(createExecute(config));

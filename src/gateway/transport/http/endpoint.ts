@@ -46,7 +46,9 @@ const OF_DOCUMENT: readonly string[] = [
 /** Sets the status and the headers of a response with errors. Errors of fields do not change the status. */
 function setHead(reply: FastifyReply, { errors = [], data }: ExecutionResult, type: string): void {
   // A write that succeeded must not be retried, so its response has no Retry-After.
-  const isRepeatable = Object.values(data ?? {}).every((value) => value === null);
+  const isRepeatable =
+    !reply.request.requestLog.hasWritten &&
+    Object.values(data ?? {}).every((value) => value === null);
   let highest = 200;
   for (const { path, originalError: cause } of errors) {
     if (!(cause instanceof GatewayError)) continue;

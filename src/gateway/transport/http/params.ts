@@ -6,7 +6,7 @@ import type { Config, Limits } from '../../config/config.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
 import { isObject, type JsonObject } from '../../operation/json-text.ts';
 import { HASH_PREFIX } from '../../operation/manifest.ts';
-import type { DocumentParams } from '../../operation/request.ts';
+import { type DocumentParams, ERROR_BEHAVIORS } from '../../operation/request.ts';
 import { isFromAllowedOrigin, JSON_TYPE } from './request.ts';
 
 // Ignores a byte order mark, as RFC 8259 §8.1 allows.
@@ -88,6 +88,13 @@ function objectIn(params: JsonObject, name: string): JsonObject | undefined {
   throw new GatewayError('BAD_REQUEST', `${name} must be a JSON object.`);
 }
 
+/** Returns the `onError` of a request; undefined if it has none. @throws GatewayError if it is not one of the three */
+export function onErrorIn({ onError }: JsonObject): DocumentParams['onError'] {
+  const known = ERROR_BEHAVIORS.find((one) => one === onError);
+  if (known || onError == null) return known;
+  throw new GatewayError('BAD_REQUEST', 'onError must be PROPAGATE, NULL or HALT, or omitted.');
+}
+
 /**
  * Returns the parameters of GraphQL over HTTP and the document's id; other parameters are ignored.
  * @throws GatewayError
@@ -109,6 +116,7 @@ export function toDocumentParams(params: unknown, { maxDocumentLength }: Limits)
     variables: objectIn(params, 'variables'),
     operationName: stringIn(params, 'operationName') || undefined,
     extensions,
+    onError: onErrorIn(params),
   };
 }
 

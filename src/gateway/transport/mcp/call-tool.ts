@@ -5,8 +5,9 @@ import type { ExecutionResult } from 'graphql';
 import type { ErrorCode } from '../../contract/error-codes.ts';
 import { InvalidInput, type Issue, toError } from '../../contract/gateway-error.ts';
 import { toClientResult, toExecutionError } from '../../operation/client-errors.ts';
-import type { JsonObject } from '../../operation/json-text.ts';
+import { isObject, type JsonObject } from '../../operation/json-text.ts';
 import { type EndpointOptions, isStream } from '../../operation/perform.ts';
+import { onErrorIn } from '../http/params.ts';
 import type { ToolSchema } from './json-schema.ts';
 import type { Tool } from './tools.ts';
 
@@ -132,16 +133,17 @@ function toToolResult(
   return { isError: true, content: texts.map(toText) };
 }
 
-/** Calls a tool. Whatever fails becomes an error in its result. */
+/** Calls a tool with the `params` of a message. Whatever fails becomes an error in its result. */
 export async function callTool(
   { executor, log }: EndpointOptions,
   { text, definition }: Tool,
-  args: JsonObject,
+  { arguments: args, _meta: meta }: JsonObject,
   { raw: res, request: { raw: req, caller, requestLog } }: FastifyReply,
 ): Promise<CallToolResult> {
   let result: ExecutionResult;
   try {
-    const params = { variables: toVariables(args, definition.inputSchema) };
+    const variables = toVariables(isObject(args) ? args : {}, definition.inputSchema);
+    const params = { variables, onError: onErrorIn(isObject(meta) ? meta : {}) };
     // Clients of this protocol can't send back the position of a write.
     const request = { req, res, requestLog, caller, params, text, readsCurrent: true };
     const results = await executor(request);

@@ -4,7 +4,6 @@ import type { FastifyPluginCallback, FastifyReply } from 'fastify';
 import { hasScope, requireScope } from '../../auth/caller.ts';
 import { VERSION } from '../../config/version.ts';
 import { GatewayError, Unauthenticated } from '../../contract/gateway-error.ts';
-import { isObject } from '../../operation/json-text.ts';
 import type { EndpointOptions } from '../../operation/perform.ts';
 import { EVENT_STREAM } from '../event-stream.ts';
 import { parseJsonBodies } from '../http/params.ts';
@@ -59,8 +58,7 @@ function createServer(options: McpOptions, reply: FastifyReply, message: Message
     const tool = toolIn(message, tools);
     if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool.');
     // Not the SDK's copy, which lacks an argument that is named `__proto__`.
-    const { arguments: args } = message.params;
-    return callTool(options, tool, isObject(args) ? args : {}, reply);
+    return callTool(options, tool, message.params, reply);
   });
   return server;
 }
