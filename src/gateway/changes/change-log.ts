@@ -4,10 +4,12 @@ import { z } from 'zod';
 import { InputError, GatewayError } from '../contract/gateway-error.ts';
 import { parse } from '../contract/parse.ts';
 import type { Database } from '../database/database.ts';
+import { parseWho } from '../database/who.ts';
 import { ID } from '../kinds/numbers.ts';
 import { type Bound, encodeCursor, decodeCursor } from '../list/cursor.ts';
 import type { Listing } from '../list/listing.ts';
 import { pagesOf } from '../list/pages.ts';
+import { byId, type DataSource } from '../model/loaders.ts';
 import { type RecordedRow, columnsOf } from '../model/stored-table.ts';
 import type { LogSize } from '../telemetry/change-metrics.ts';
 
@@ -162,6 +164,23 @@ export async function readLastPosition(db: Database): Promise<Position> {
   return position;
 }
 
+// The first change of a transaction says who made them all, unless an operator's triggers made others before it.
+const authors = byId<{ transaction: bigint; who: string | null }>(
+  'who',
+  { name: 'changes', columns: {}, id: { column: 'id', of: ({ transaction }) => transaction } },
+  (db, ids) =>
+    db.query(sql`
+      select number as transaction, max(who) as who from unnest((select ${ids}::bigint[])) as number,
+        lateral (select who from changes where transaction = number order by id limit 100) as first
+      group by number`),
+);
+
+/** Returns who made a change. */
+export async function loadWho(source: DataSource, change: Change) {
+  const author = await authors.load(source, change.transaction);
+  return parseWho(author?.who ?? '', change.after ?? change.before ?? {});
+}
+
 /** Reads the position of a change; without a stamp, which cursors of earlier releases lack, any change there is meant. */
 async function readPosition(
   db: Database,
@@ -214,9 +233,9 @@ export async function readLogSize(db: Database): Promise<LogSize> {
 }
 
 /**
- * Returns the last of the first changes in the log, up to `size` of them, that is older than `ageMs` and comes before all
- * younger ones. A change dated in the future was made while the database's clock was wrong: its age is not known, but it
- * is at least that of the next change. The last change is kept, so its cursor stays valid while nothing is written.
+ * Returns the last of the first changes in the log, up to `size` of them, that is older than `ageMs` and in a transaction
+ * before all younger ones. A change dated in the future was made while the database's clock was wrong: its age is not
+ * known, but it is at least that of the next change. The last change is kept, so its cursor stays valid.
  *
  * If the transaction ids of some changes are ids that this database has not reached, it is the last change: then the log
  * comes from a dump of another database, and the next changes would be recorded before those.
@@ -232,7 +251,7 @@ async function findOld(db: Database, ageMs: number, size: number): Promise<Posit
       (select transaction, id from settled_changes order by transaction desc, id desc limit 1)
     ), old as (
       (select ${POSITION} from ${first} where changed_at < ${limit}
-        and (transaction, id) < (select transaction, id from kept order by transaction, id limit 1)
+        and transaction < (select min(transaction) from kept)
       order by transaction desc, id desc limit 1)
       union all
       (select ${POSITION} from changes

@@ -5,6 +5,7 @@ import {
   type Change as RecordedChange,
   changePagesOf,
   cursorOf,
+  loadWho,
   parseCursor,
   requireKept,
   supportedChanges,
@@ -22,6 +23,16 @@ import { relatedRow } from './rows.ts';
 
 // The size of a change's cursor if its transaction and its id both have 19 digits, and its time has 13 (until 2286).
 const CHANGE_CURSOR_BYTES = 96;
+
+/** Returns the options of a field that says who made a change. */
+const whoField = (name: 'by' | 'requestId' | 'operationName', maxBytes: number, what: string) => ({
+  nullable: true as const,
+  description: `${what}. Null if SQL made the change. Requires the scope \`audit\` if the gateway requires tokens.`,
+  // All three share a statement.
+  extensions: { scope: 'audit', maxBytes, directives: { cost: { weight: '10' } } },
+  resolve: async (change: RecordedChange, _args: object, { source }: CallContext) =>
+    (await loadWho(source, change))[name] || null,
+});
 
 function defineChange(builder: Builder) {
   const ChangeKind = builder.enumType('ChangeKind', {
@@ -51,6 +62,10 @@ function defineChange(builder: Builder) {
           'The time of the change. The change log is in the order in which transactions started to ' +
           'write, so its times are not always ascending.',
       }),
+      // As JSON, each of 255 characters takes six bytes at most. On a WebSocket, a number is added to the id.
+      by: t.string(whoField('by', 1532, 'The caller that made the change: the `sub` of its token')),
+      requestId: t.string(whoField('requestId', 150, 'The id of the request, as in the log')),
+      operationName: t.string(whoField('operationName', 102, 'The name of the operation')),
     }),
   });
 }
