@@ -4,12 +4,11 @@ import { z } from 'zod';
 import { InputError, GatewayError } from '../contract/gateway-error.ts';
 import { parse } from '../contract/parse.ts';
 import type { Database } from '../database/database.ts';
-import { parseWho } from '../database/who.ts';
 import { ID } from '../kinds/numbers.ts';
 import { type Bound, encodeCursor, decodeCursor } from '../list/cursor.ts';
 import type { Listing } from '../list/listing.ts';
 import { pagesOf } from '../list/pages.ts';
-import { byId, type DataSource } from '../model/loaders.ts';
+import { byId } from '../model/loaders.ts';
 import { type RecordedRow, columnsOf } from '../model/stored-table.ts';
 import type { LogSize } from '../telemetry/change-metrics.ts';
 
@@ -164,8 +163,8 @@ export async function readLastPosition(db: Database): Promise<Position> {
   return position;
 }
 
-// The first change of a transaction says who made them all, unless an operator's triggers made others before it.
-const authors = byId<{ transaction: bigint; who: string | null }>(
+/** Loads what is stored of who made a transaction's changes: with the first of them, or the first after those of triggers. */
+export const authors = byId<{ transaction: bigint; who: string | null }>(
   'who',
   { name: 'changes', columns: {}, id: { column: 'id', of: ({ transaction }) => transaction } },
   (db, ids) =>
@@ -174,12 +173,6 @@ const authors = byId<{ transaction: bigint; who: string | null }>(
         lateral (select who from changes where transaction = number order by id limit 100) as first
       group by number`),
 );
-
-/** Returns who made a change. */
-export async function loadWho(source: DataSource, change: Change) {
-  const author = await authors.load(source, change.transaction);
-  return parseWho(author?.who ?? '', change.after ?? change.before ?? {});
-}
 
 /** Reads the position of a change; without a stamp, which cursors of earlier releases lack, any change there is meant. */
 async function readPosition(

@@ -108,9 +108,7 @@ export function createSession(
     options: RunOptions,
   ): Promise<Row[]> => {
     if (options.recipient?.destroyed) throw new RecipientGone();
-    const { text, values } = options.writes
-      ? withWho(statement, options.recipient?.who)
-      : statement;
+    const { text, values } = options.writes ? withWho(statement, options.recipient) : statement;
     const end = observe(load);
     try {
       const sent = runner.run<Row>(text, values, options);

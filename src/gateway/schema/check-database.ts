@@ -52,8 +52,7 @@ async function requireRecorded(
   if (!table) return;
   throw new MigrationError(
     `Changes to the table ${table.name} are not recorded. Add this line to a migration: ` +
-      `SELECT record_changes_of('${table.name}', '${table.type}', '${table.id.column}'); ` +
-      "If one has it, copy the pet store's migration who_changed, with this line at its end.",
+      `SELECT record_changes_of('${table.name}', '${table.type}', '${table.id.column}'); (if one has it, after adding changes.who and this function, as in gateway-tables.sql).`,
   );
 }
 
