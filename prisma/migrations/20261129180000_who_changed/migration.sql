@@ -1,10 +1,19 @@
--- Records who made a change. A gateway sets "gateway.who" in the transaction of each mutation, and the triggers store it
--- with one of the transaction's changes, because it would be a tenth of what an order writes. Earlier releases and SQL don't
--- set it.
+-- Records who made a change. A gateway sets "gateway.who" in the transaction of each mutation, and the triggers store it.
+-- Earlier releases and SQL don't set it.
 --
 -- No table is locked but "changes", for a moment: the triggers stay, and their functions are replaced. Psql can run this
 -- file in advance.
-ALTER TABLE "changes" ADD COLUMN IF NOT EXISTS "who" TEXT;
+ALTER TABLE "changes" ADD COLUMN IF NOT EXISTS "who" JSON;
+
+CREATE OR REPLACE VIEW "settled_changes" AS
+SELECT
+    "transaction", "id", "type", "row_id", "kind", "changed_at",
+    CASE json_typeof("before")
+        WHEN 'array' THEN ("after"::jsonb || ("before"::jsonb -> 0))::json
+        ELSE "before"
+    END AS "before",
+    "after", "who"
+FROM "changes" WHERE "transaction" < pg_snapshot_xmin(pg_current_snapshot())::text::bigint;
 
 CREATE OR REPLACE FUNCTION record_changes_of("table" text, "type" text, "id" text) RETURNS void LANGUAGE plpgsql AS $do$
 BEGIN
@@ -20,15 +29,18 @@ BEGIN
                     RETURN NULL;
                 END IF;
             END IF;
-            -- The next change is stored without it. SQL has not set it, or it is empty since an earlier transaction.
-            IF "who" OPERATOR(pg_catalog.<>) '' THEN
-                PERFORM pg_catalog.set_config('gateway.who', '', true);
-            ELSE
+            "old_row" := pg_catalog.row_to_json(OLD);
+            "new_row" := pg_catalog.row_to_json(NEW);
+            -- SQL has not set it, or it is empty since an earlier transaction.
+            IF "who" OPERATOR(pg_catalog.=) '' THEN
                 "who" := NULL;
+            -- Several requests share the statement: the name of a column, and who made the change by its value.
+            ELSIF pg_catalog.starts_with("who", '[') THEN
+                "who" := "who"::pg_catalog.json OPERATOR(pg_catalog.->) 1 OPERATOR(pg_catalog.->>) (
+                    COALESCE("new_row", "old_row") OPERATOR(pg_catalog.->>) ("who"::pg_catalog.json OPERATOR(pg_catalog.->>) 0)
+                );
             END IF;
             IF TG_OP OPERATOR(pg_catalog.=) 'UPDATE' THEN
-                "old_row" := pg_catalog.row_to_json(OLD);
-                "new_row" := pg_catalog.row_to_json(NEW);
                 -- In bytes.
                 IF pg_catalog.pg_column_size("old_row") OPERATOR(pg_catalog.>) 1000 THEN
                     SELECT pg_catalog.json_build_array(
@@ -39,13 +51,13 @@ BEGIN
                     WHERE "was"."value"::pg_catalog.text OPERATOR(pg_catalog.<>) "is"."value"::pg_catalog.text;
                 END IF;
                 INSERT INTO %1$I."changes" ("type", "row_id", "kind", "before", "after", "who")
-                VALUES (%2$L, NEW.%3$I, 'updated', "old_row", "new_row", "who");
+                VALUES (%2$L, NEW.%3$I, 'updated', "old_row", "new_row", "who"::pg_catalog.json);
             ELSIF TG_OP OPERATOR(pg_catalog.=) 'INSERT' THEN
                 INSERT INTO %1$I."changes" ("type", "row_id", "kind", "after", "who")
-                VALUES (%2$L, NEW.%3$I, 'created', pg_catalog.row_to_json(NEW), "who");
+                VALUES (%2$L, NEW.%3$I, 'created', "new_row", "who"::pg_catalog.json);
             ELSIF TG_OP OPERATOR(pg_catalog.=) 'DELETE' THEN
                 INSERT INTO %1$I."changes" ("type", "row_id", "kind", "before", "who")
-                VALUES (%2$L, OLD.%3$I, 'deleted', pg_catalog.row_to_json(OLD), "who");
+                VALUES (%2$L, OLD.%3$I, 'deleted', "old_row", "who"::pg_catalog.json);
             ELSE
                 INSERT INTO %1$I."changes" ("type", "row_id", "kind", "before")
                 SELECT %2$L, "row".%3$I, 'deleted', pg_catalog.row_to_json("row")

@@ -4,11 +4,11 @@ import { z } from 'zod';
 import { InputError, GatewayError } from '../contract/gateway-error.ts';
 import { parse } from '../contract/parse.ts';
 import type { Database } from '../database/database.ts';
+import type { Who } from '../database/who.ts';
 import { ID } from '../kinds/numbers.ts';
 import { type Bound, encodeCursor, decodeCursor } from '../list/cursor.ts';
 import type { Listing } from '../list/listing.ts';
 import { pagesOf } from '../list/pages.ts';
-import { byId } from '../model/loaders.ts';
 import { type RecordedRow, columnsOf } from '../model/stored-table.ts';
 import type { LogSize } from '../telemetry/change-metrics.ts';
 
@@ -27,6 +27,8 @@ export interface Change {
   readonly before: RecordedRow | null;
   /** Null if the row was deleted. */
   readonly after: RecordedRow | null;
+  /** The mutation that made the change; null if SQL or an earlier release made it. */
+  readonly who: Who | null;
 }
 
 /**
@@ -82,6 +84,7 @@ const listingOf = ({ condition }: SupportedChanges): Listing<Change> => ({
       changedAt: 'changed_at',
       before: rowAsText('before'),
       after: rowAsText('after'),
+      who: 'who',
     },
     id: { column: 'id', of: ({ id }) => id },
   },
@@ -163,17 +166,6 @@ export async function readLastPosition(db: Database): Promise<Position> {
   return position;
 }
 
-/** Loads what is stored of who made a transaction's changes: with the first of them, or the first after those of triggers. */
-export const authors = byId<{ transaction: bigint; who: string | null }>(
-  'who',
-  { name: 'changes', columns: {}, id: { column: 'id', of: ({ transaction }) => transaction } },
-  (db, ids) =>
-    db.query(sql`
-      select number as transaction, max(who) as who from unnest((select ${ids}::bigint[])) as number,
-        lateral (select who from changes where transaction = number order by id limit 100) as first
-      group by number`),
-);
-
 /** Reads the position of a change; without a stamp, which cursors of earlier releases lack, any change there is meant. */
 async function readPosition(
   db: Database,
@@ -226,9 +218,9 @@ export async function readLogSize(db: Database): Promise<LogSize> {
 }
 
 /**
- * Returns the last of the first changes in the log, up to `size` of them, that is older than `ageMs` and in a transaction
- * before all younger ones. A change dated in the future was made while the database's clock was wrong: its age is not
- * known, but it is at least that of the next change. The last change is kept, so its cursor stays valid.
+ * Returns the last of the first changes in the log, up to `size` of them, that is older than `ageMs` and comes before all
+ * younger ones. A change dated in the future was made while the database's clock was wrong: its age is not known, but it
+ * is at least that of the next change. The last change is kept, so its cursor stays valid while nothing is written.
  *
  * If the transaction ids of some changes are ids that this database has not reached, it is the last change: then the log
  * comes from a dump of another database, and the next changes would be recorded before those.
@@ -244,7 +236,7 @@ async function findOld(db: Database, ageMs: number, size: number): Promise<Posit
       (select transaction, id from settled_changes order by transaction desc, id desc limit 1)
     ), old as (
       (select ${POSITION} from ${first} where changed_at < ${limit}
-        and transaction < (select min(transaction) from kept)
+        and (transaction, id) < (select transaction, id from kept order by transaction, id limit 1)
       order by transaction desc, id desc limit 1)
       union all
       (select ${POSITION} from changes

@@ -5,27 +5,31 @@ import type { Caller } from '../auth/caller.ts';
 import type { RequestLog } from '../telemetry/request-log.ts';
 import type { Recipient } from './recipient.ts';
 
-// Most ids are UUIDs. Each order stores one, so it is stored as 23 characters; no other id contains `=`.
-const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}(?![\da-f])/;
-const pack = (uuid: string): string =>
-  `=${Buffer.from(uuid.replaceAll('-', ''), 'hex').toString('base64url')}`;
-const unpack = (packed: string): string =>
-  Buffer.from(packed.slice(1), 'base64url')
-    .toString('hex')
-    .replace(/(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
-
-/** Returns what is stored with the changes of a mutation: who made them. */
-export const toWho = ({ subject = '' }: Caller, { id, operationName = '' }: RequestLog): string =>
-  `${id.replace(UUID, pack)} ${operationName} ${subject}`;
-
-/** Parses what is stored of who made a change: nothing if SQL or an earlier release made it. */
-export function parseWho(stored: string, row: Readonly<Record<string, unknown>>) {
-  // The requests that shared a statement (model/loaders.ts).
-  const whos: string[][] = stored.startsWith('[') ? JSON.parse(stored) : [];
-  const own = whos.find(([column = '', value]) => row[column] === value)?.[2] ?? stored;
-  const [, id, operationName, by] = /^([\w.:=-]+) (\w*) (.*)$/s.exec(own) ?? [];
-  return { by, operationName, requestId: id?.replace(/^=[\w-]{22}/, unpack) };
+/** Who made a change: a mutation's caller and request. */
+export interface Who {
+  readonly by?: string | undefined;
+  readonly requestId: string;
+  readonly operationName?: string | undefined;
 }
+
+/** Returns what is stored with the changes of a mutation. */
+export const toWho = ({ subject: by }: Caller, { id, operationName }: RequestLog): string =>
+  JSON.stringify({ by, requestId: id, operationName } satisfies Who);
+
+/**
+ * Returns who makes the changes of several requests that share a statement, by the value of a column in the changed rows. Of
+ * equal values, the first counts. The triggers find it (gateway-tables.sql).
+ */
+export const toSharedWho = (
+  column: string,
+  whos: readonly (readonly [value: unknown, who: string | undefined])[],
+): string => {
+  // PostgreSQL takes the last of equal keys.
+  const entries = whos
+    .toReversed()
+    .map(([value, who = 'null']) => `${JSON.stringify(String(value))}:${who}`);
+  return `["${column}",{${entries.join()}}]`;
+};
 
 const START =
   /^(?:\s|--.*|\/\*[^]*?\*\/)*(?:(with\b(?:\s+recursive\b)?)|(?=(?:select|values|insert|update|delete|merge)\b))/i;

@@ -2,6 +2,7 @@ import DataLoader from 'dataloader';
 
 import type { Database } from '../database/database.ts';
 import { type Recipient, Recipients } from '../database/recipient.ts';
+import { toSharedWho } from '../database/who.ts';
 import { rowsByIds, type Table } from './stored-table.ts';
 
 /** The database that loaders read, and a function that observes batches. */
@@ -50,10 +51,10 @@ interface BatcherOptions<Key, Value> {
   /** The maximum number of keys in the batch of a key; unlimited by default. */
   readonly maxSize?: (key: Key) => number;
   /**
-   * For batches that write: a column, and its value, as text, in the rows that are changed for a key. Of several keys with
-   * the same value, `run` must write the first. Without it, changes for several keys are made in nobody's name.
+   * For batches that write: a column of the rows that are changed, and its value for a key. Of several keys with the same
+   * value, `run` must write the first. Without it, changes for several keys are made in nobody's name.
    */
-  readonly changes?: (key: Key) => readonly [column: string, value: string];
+  readonly changes?: { readonly column: string; readonly of: (key: Key) => bigint | string };
   /** Returns the values in the order of the keys. `source` is that of the first request. */
   readonly run: (
     source: DataSource,
@@ -129,9 +130,14 @@ export function createBatcher<Key, Value>(options: BatcherOptions<Key, Value>) {
   const sourceOf = (first: DataSource, lookups: readonly Lookup<Key>[]): DataSource => {
     const { who, requestLog, callerKey = '' } = first.recipient ?? {};
     if (who === undefined || lookups.length === 1) return first;
-    const all =
-      changes && lookups.map(({ key, source }) => [...changes(key), source.recipient?.who]);
-    return bindSource(first, { requestLog, callerKey, who: all && JSON.stringify(all) });
+    const whos = lookups.map(
+      ({ key, source }) => [changes?.of(key), source.recipient?.who] as const,
+    );
+    return bindSource(first, {
+      requestLog,
+      callerKey,
+      who: changes && toSharedWho(changes.column, whos),
+    });
   };
 
   const start = (

@@ -2,7 +2,6 @@ import type { OutputRef } from '@pothos/core';
 
 import type { Selection } from '../changes/catch-up.ts';
 import {
-  authors,
   type Change as RecordedChange,
   changePagesOf,
   cursorOf,
@@ -12,7 +11,7 @@ import {
 } from '../changes/change-log.ts';
 import { AFTER_COST } from '../changes/streams.ts';
 import { type CallContext, streamOf } from '../context.ts';
-import { parseWho } from '../database/who.ts';
+import type { Who } from '../database/who.ts';
 import { SEARCH_COST } from '../list/filter.ts';
 import type { ListArguments } from '../list/listing.ts';
 import { lowerFirst, toEnumName, toFieldName } from '../model/words.ts';
@@ -25,15 +24,12 @@ import { relatedRow } from './rows.ts';
 // The size of a change's cursor if its transaction and its id both have 19 digits, and its time has 13 (until 2286).
 const CHANGE_CURSOR_BYTES = 96;
 
-/** Returns the options of a field that says who made a change. All of these fields share a statement. */
-const whoField = (name: 'by' | 'requestId' | 'operationName', maxBytes: number, what: string) => ({
+/** Returns the options of a field that says who made a change. */
+const whoField = (name: keyof Who, maxBytes: number, what: string) => ({
   nullable: true as const,
   description: `${what}. Null if SQL made the change. Requires the scope \`audit\` if the gateway requires tokens.`,
-  extensions: { scope: 'audit', maxBytes, directives: { cost: { weight: '10' } } },
-  resolve: async (change: RecordedChange, _args: object, { source }: CallContext) => {
-    const author = await authors.load(source, change.transaction);
-    return parseWho(author?.who ?? '', change.after ?? change.before ?? {})[name] || null;
-  },
+  extensions: { scope: 'audit', maxBytes },
+  resolve: ({ who }: RecordedChange) => who?.[name] ?? null,
 });
 
 function defineChange(builder: Builder) {
