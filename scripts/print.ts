@@ -75,6 +75,7 @@ const scopes = (): string =>
         .join(', ')}`,
     ],
     ...Array.from(mutationsByScope(), ([scope, names]) => [`\`${scope}\``, names.join(', ')]),
+    ['`audit`', 'with `read`: who made a change (`by`, `requestId`, `operationName`)'],
     ['`metrics`', '`GET /metrics`'],
   ]);
 

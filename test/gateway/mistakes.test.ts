@@ -93,7 +93,18 @@ describe('a store with a mistake does not start, and says why', () => {
     [
       'a scope of a field of Query',
       [['book.ts', 't.field(fields.row)', 't.field({ ...fields.row, scope })']],
-      'Query.book must not have the option scope: only mutations require a scope.',
+      'Query.book must not have the option scope, which only mutations have: set extensions.scope.',
+    ],
+    [
+      'a misspelt scope of a field',
+      [
+        [
+          'author.ts',
+          "t.exposeString('name')",
+          "t.exposeString('name', { extensions: { scope: 'raed' } })",
+        ],
+      ],
+      "Author.name has the scope raed, which is not in the builder's `scopes`: books:write.",
     ],
     [
       'a count that Prisma would read',

@@ -1,3 +1,4 @@
+import { MapperKind, mapSchema } from '@graphql-tools/utils';
 import { buildSchema, type GraphQLSchema, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
@@ -84,15 +85,20 @@ it('an enum value that contains a quote is one SQL literal', () => {
 });
 
 /** Returns the operation of a document. */
-function operationIn(text: string): Operation {
-  const operation = new ParsedDocument(bookshop.schema, parse(text)).find();
+function operationIn(text: string, schema = bookshop.schema): Operation {
+  const operation = new ParsedDocument(schema, parse(text)).find();
   if (!operation) throw new Error('The document has no operation.');
   return operation;
 }
 
 /** Whether a mutation that selects these fields of a book needs the scope `read`. */
-const readsAfter = (fields: string): boolean =>
-  operationIn(`mutation { sellBook(id: "1") { ... on Book { ${fields} } } }`).usage.needsReadScope;
+const readsAfter = (fields: string): boolean => scopesAfter(fields).includes('read');
+
+/** Returns the scopes that a mutation that selects these fields of a book needs besides its own. */
+const scopesAfter = (fields: string, schema?: GraphQLSchema): string[] => [
+  ...operationIn(`mutation { sellBook(id: "1") { ... on Book { ${fields} } } }`, schema).usage
+    .scopes,
+];
 
 const check = (schema: GraphQLSchema): void =>
   checkStore({ schema, tables: TABLES, scopes: [], repositories: new Map() });
@@ -161,6 +167,18 @@ describe('a mutation of a second store', () => {
     'does not require the read scope to return the row that it wrote: %s',
     (fields) => expect(readsAfter(fields)).toBe(false),
   );
+
+  it('requires the scope of a field in the row that it wrote', () => {
+    const schema = mapSchema(bookshop.schema, {
+      [MapperKind.OBJECT_FIELD]: (config, name) =>
+        name === 'copies'
+          ? { ...config, extensions: { ...config.extensions, scope: 'stock:read' } }
+          : config,
+    });
+    expect(scopesAfter('title', schema)).toEqual([]);
+    expect(scopesAfter('title copies', schema)).toEqual(['stock:read']);
+    expect(scopesAfter('copies author { name }', schema)).toEqual(['stock:read', 'read']);
+  });
 });
 
 it('two stores in one process have their own types, error codes and changes', () => {

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { InputError, GatewayError } from '../contract/gateway-error.ts';
 import { parse } from '../contract/parse.ts';
 import type { Database } from '../database/database.ts';
+import type { Who } from '../database/who.ts';
 import { ID } from '../kinds/numbers.ts';
 import { type Bound, encodeCursor, decodeCursor } from '../list/cursor.ts';
 import type { Listing } from '../list/listing.ts';
@@ -26,6 +27,8 @@ export interface Change {
   readonly before: RecordedRow | null;
   /** Null if the row was deleted. */
   readonly after: RecordedRow | null;
+  /** The mutation that made the change; null if SQL or an earlier release made it. */
+  readonly who: Who | null;
 }
 
 /**
@@ -81,6 +84,7 @@ const listingOf = ({ condition }: SupportedChanges): Listing<Change> => ({
       changedAt: 'changed_at',
       before: rowAsText('before'),
       after: rowAsText('after'),
+      who: 'who',
     },
     id: { column: 'id', of: ({ id }) => id },
   },

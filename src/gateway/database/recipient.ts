@@ -16,6 +16,8 @@ export interface Recipient {
   readonly requestLog?: RequestLog | undefined;
   /** Identifies its caller. Where statements wait, callers take turns. */
   readonly callerKey?: string;
+  /** Who makes the changes that the statement writes (who.ts); only a mutation says so. */
+  readonly who?: string | undefined;
   /** The queue of its statements for lists and counts; created by the first of them. */
   lists?: FairQueue | undefined;
 }
@@ -23,10 +25,12 @@ export interface Recipient {
 /** The recipient of a request's writes, and of rows that other requests may share: needs them even if the client is gone. */
 export class DetachedRecipient implements Recipient {
   readonly requestLog: RequestLog | undefined;
+  readonly who: string | undefined;
   readonly #recipient: Recipient;
 
-  constructor(recipient: Recipient) {
+  constructor(recipient: Recipient, who?: string) {
     this.requestLog = recipient.requestLog;
+    this.who = who;
     this.#recipient = recipient;
   }
 

@@ -3,6 +3,7 @@ import type { Sql } from 'sql-template-tag';
 import { addWait } from '../telemetry/request-log.ts';
 import type { FairQueue } from './fair-queue.ts';
 import { type Recipient, RecipientGone } from './recipient.ts';
+import { withWho } from './who.ts';
 
 /**
  * How PostgreSQL plans a statement: `once` for all values, or `each` time for the given values, which pays off if the
@@ -102,11 +103,12 @@ export function createSession(
   { observe, heavy, repeat, recipient: always }: SessionOptions,
 ): Session {
   const send = async <Row>(
-    { text, values }: Statement,
+    statement: Statement,
     load: Load,
     options: RunOptions,
   ): Promise<Row[]> => {
     if (options.recipient?.destroyed) throw new RecipientGone();
+    const { text, values } = options.writes ? withWho(statement, options.recipient) : statement;
     const end = observe(load);
     try {
       const sent = runner.run<Row>(text, values, options);

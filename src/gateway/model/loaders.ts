@@ -2,6 +2,7 @@ import DataLoader from 'dataloader';
 
 import type { Database } from '../database/database.ts';
 import { type Recipient, Recipients } from '../database/recipient.ts';
+import { toSharedWho } from '../database/who.ts';
 import { rowsByIds, type Table } from './stored-table.ts';
 
 /** The database that loaders read, and a function that observes batches. */
@@ -9,8 +10,9 @@ export interface DataSource {
   readonly db: Database;
   /** Called with the size of each batch, and a name: a loader's, a batched write's, or `statement`. */
   readonly observeBatch: (loader: string, size: number) => void;
-  /** The source that this one was made from, with `bindSource`; undefined for a source that all requests share. */
+  /** What `bindSource` has made this one from, and for whom; undefined for a source that all requests share. */
   readonly shared?: DataSource | undefined;
+  readonly recipient?: Recipient;
 }
 
 /**
@@ -22,6 +24,7 @@ export function bindSource(source: DataSource, recipient: Recipient): DataSource
   const { db } = shared;
   return {
     shared,
+    recipient,
     observeBatch: shared.observeBatch,
     db: {
       ...db,
@@ -47,6 +50,11 @@ interface BatcherOptions<Key, Value> {
   readonly identify?: (key: Key) => unknown;
   /** The maximum number of keys in the batch of a key; unlimited by default. */
   readonly maxSize?: (key: Key) => number;
+  /**
+   * For batches that write: a column of the rows that are changed, and its value for a key. Of several keys with the same
+   * value, `run` must write the first. Without it, changes for several keys are made in nobody's name.
+   */
+  readonly changes?: { readonly column: string; readonly of: (key: Key) => bigint | string };
   /** Returns the values in the order of the keys. `source` is that of the first request. */
   readonly run: (
     source: DataSource,
@@ -117,6 +125,21 @@ function toBatches<Key, Value>(
  * statement starts after every request that shares it, so nothing is stale.
  */
 export function createBatcher<Key, Value>(options: BatcherOptions<Key, Value>) {
+  const { changes } = options;
+  /** Returns the source of the first request or, after a mutation, one that writes in the names of all. */
+  const sourceOf = (first: DataSource, lookups: readonly Lookup<Key>[]): DataSource => {
+    const { who, requestLog, callerKey = '' } = first.recipient ?? {};
+    if (who === undefined || lookups.length === 1) return first;
+    const whos = lookups.map(
+      ({ key, source }) => [changes?.of(key), source.recipient?.who] as const,
+    );
+    return bindSource(first, {
+      requestLog,
+      callerKey,
+      who: changes && toSharedWho(changes.column, whos),
+    });
+  };
+
   const start = (
     lookups: readonly Lookup<Key>[],
     keys: readonly Key[] = lookups.map(({ key }) => key),
@@ -125,8 +148,9 @@ export function createBatcher<Key, Value>(options: BatcherOptions<Key, Value>) {
     if (!first) return Promise.resolve([]);
     const recipients = new Recipients();
     for (const { recipient } of lookups) if (recipient) recipients.add(recipient);
+    const source = sourceOf(first.source, lookups);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- there is a key for the first lookup
-    return options.run(first.source, keys as readonly [Key, ...Key[]], recipients);
+    return options.run(source, keys as readonly [Key, ...Key[]], recipients);
   };
 
   const isOneBatch = !options.groupBy && !options.maxSize;

@@ -170,7 +170,7 @@ function accept(
   const operation = findOperation(arrived, document);
   // Before validation, so that a rejection is cheap. A mutation requires its scope when it is resolved
   // (schema/mutations.ts).
-  if (operation.usage.needsReadScope) requireScope(caller, 'read');
+  for (const scope of operation.usage.scopes) requireScope(caller, scope);
   const errors = validate?.(document.schema, document.node) ?? [];
   if (errors.length > 0) return { errors };
   const variables = pickDeclared(operation.node, params.variables ?? {}, limits);

@@ -11,6 +11,7 @@ import {
 } from '../changes/change-log.ts';
 import { AFTER_COST } from '../changes/streams.ts';
 import { type CallContext, streamOf } from '../context.ts';
+import type { Who } from '../database/who.ts';
 import { SEARCH_COST } from '../list/filter.ts';
 import type { ListArguments } from '../list/listing.ts';
 import { lowerFirst, toEnumName, toFieldName } from '../model/words.ts';
@@ -22,6 +23,14 @@ import { relatedRow } from './rows.ts';
 
 // The size of a change's cursor if its transaction and its id both have 19 digits, and its time has 13 (until 2286).
 const CHANGE_CURSOR_BYTES = 96;
+
+/** Returns the options of a field that says who made a change. */
+const whoField = (name: keyof Who, maxBytes: number, what: string) => ({
+  nullable: true as const,
+  description: `${what}. Null if SQL made the change. Requires the scope \`audit\` if the gateway requires tokens.`,
+  extensions: { scope: 'audit', maxBytes },
+  resolve: ({ who }: RecordedChange) => who?.[name] ?? null,
+});
 
 function defineChange(builder: Builder) {
   const ChangeKind = builder.enumType('ChangeKind', {
@@ -51,6 +60,10 @@ function defineChange(builder: Builder) {
           'The time of the change. The change log is in the order in which transactions started to ' +
           'write, so its times are not always ascending.',
       }),
+      // As JSON, each of 255 characters takes six bytes at most. On a WebSocket, a number is added to the id.
+      by: t.string(whoField('by', 1532, 'The caller that made the change: the `sub` of its token')),
+      requestId: t.string(whoField('requestId', 150, 'The id of the request, as in the log')),
+      operationName: t.string(whoField('operationName', 102, 'The name of the operation')),
     }),
   });
 }

@@ -32,8 +32,8 @@ async function requirePlainNames(
 }
 
 /**
- * Requires that triggers record the changes to the rows of each type. Without them, subscriptions would deliver
- * nothing.
+ * Requires that triggers record the changes to the rows of each type, and who makes them. Without them,
+ * subscriptions would deliver nothing.
  */
 async function requireRecorded(
   { query }: Session,
@@ -46,13 +46,13 @@ async function requireRecorded(
     where not exists (
       select from pg_trigger join pg_proc on pg_proc.oid = tgfoid
       where tgrelid = to_regclass(name) and tgname = 'record_change'
-        and strpos(prosrc, quote_literal(type)) > 0
+        and strpos(prosrc, quote_literal(type)) > 0 and strpos(prosrc, 'gateway.who') > 0
     ) limit 1`);
   const table = repositories.find(({ type }) => type === missing?.type);
   if (!table) return;
   throw new MigrationError(
     `Changes to the table ${table.name} are not recorded. Add this line to a migration: ` +
-      `SELECT record_changes_of('${table.name}', '${table.type}', '${table.id.column}');`,
+      `SELECT record_changes_of('${table.name}', '${table.type}', '${table.id.column}'); (if one has it, after adding changes.who and this function, as in gateway-tables.sql).`,
   );
 }
 

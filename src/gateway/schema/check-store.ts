@@ -63,16 +63,16 @@ function* findWrongOptions({ schema, scopes }: CheckedStore): Generator<string> 
   }
   for (const { type, field, place } of fieldsIn(schema)) {
     const options = optionsOf(field);
+    const { scope } = field.extensions;
+    if (scope !== undefined && scope !== 'audit' && !scopes.includes(scope))
+      yield `${place} has the scope ${scope}, which is not in the builder's \`scopes\`: ${scopes.join(', ')}.`;
     if (type !== schema.getMutationType()) {
       if ('scope' in options)
-        yield `${place} must not have the option scope: only mutations require a scope.`;
+        yield `${place} must not have the option scope, which only mutations have: set extensions.scope.`;
       continue;
     }
     const missing = OF_MUTATION.find((option) => !options[option]);
     if (missing) yield `${place} needs the option ${missing}.`;
-    const scope = String(options['scope']);
-    if (!scopes.includes(scope))
-      yield `${place} has the scope ${scope}, which is not in the builder's \`scopes\`: ${scopes.join(', ')}.`;
   }
 }
 

@@ -90,7 +90,7 @@ declare module 'graphql' {
      * wrote.
      */
     readonly ofOtherRow?: false;
-    /** The scope that a mutation requires. */
+    /** The scope that a mutation requires, or any operation that selects another field. */
     readonly scope?: string;
     /** Whether a mutation only adds: it changes and deletes nothing that callers have written. */
     readonly onlyAdds?: boolean | undefined;

@@ -26,11 +26,8 @@ export interface Usage {
   readonly deprecated: Map<string, string>;
   /** The fields in the document that have arguments, each with its definition in the schema. */
   readonly fields: Map<FieldNode, GraphQLField<unknown, unknown>>;
-  /**
-   * Whether the operation reads data: through Query or Subscription, or by selecting other rows in a mutation's
-   * payload.
-   */
-  needsReadScope: boolean;
+  /** The scopes that the operation needs, besides those of mutations. */
+  readonly scopes: Set<string>;
 }
 
 interface Element {
@@ -51,15 +48,16 @@ function isOwn({ type, extensions }: GraphQLField<unknown, unknown>): boolean {
 }
 
 /**
- * Whether a field reads data: all fields do, except introspection, mutations themselves, the fields of an error, and
- * values of a row that has already been read or written.
+ * Yields the scopes that a field needs. All fields read data, except introspection, mutations themselves, the fields of an
+ * error, and values of a row that has already been read or written.
  */
-function readsStore(schema: GraphQLSchema, typeInfo: TypeInfo): boolean {
+function* scopesOf(schema: GraphQLSchema, typeInfo: TypeInfo): Generator<string> {
   const parent = typeInfo.getParentType();
   const field = typeInfo.getFieldDef();
-  if (!parent || !field || field.name.startsWith('__') || isIntrospectionType(parent)) return false;
-  if (parent === schema.getQueryType()) return true;
-  return parent !== schema.getMutationType() && !isError(parent) && !isOwn(field);
+  if (!parent || !field || field.name.startsWith('__') || isIntrospectionType(parent)) return;
+  if (parent === schema.getMutationType()) return;
+  if (parent === schema.getQueryType() || !(isError(parent) || isOwn(field))) yield 'read';
+  if (field.extensions.scope !== undefined) yield field.extensions.scope;
 }
 
 /** Returns the name of the type that declares a field: an interface of `type` that has it, or else `type` itself. */
@@ -91,7 +89,7 @@ function createVisitor(
       const field = typeInfo.getFieldDef();
       if (field && node.arguments?.length) used.fields.set(node, field);
       if (typeInfo.getParentType() === root) used.counted.add(fieldAt());
-      used.needsReadScope ||= readsStore(schema, typeInfo);
+      for (const scope of scopesOf(schema, typeInfo)) used.scopes.add(scope);
       collectDeprecated(field, fieldAt());
     },
     Argument: ({ name }) => {
@@ -112,7 +110,7 @@ function createVisitor(
 }
 
 /**
- * Returns the schema elements that an operation uses. For an invalid document, only `needsReadScope` is meaningful. The values of
+ * Returns the schema elements that an operation uses. For an invalid document, only `scopes` is meaningful. The values of
  * variables are ignored, so selections that @skip or @include exclude count too.
  */
 export function findUsage(
@@ -125,7 +123,7 @@ export function findUsage(
     counted: new Set(),
     deprecated: new Map(),
     fields: new Map(),
-    needsReadScope: false,
+    scopes: new Set(),
   };
   // This set grows during the iteration: the visitor adds the fragments that are spread.
   const definitions = new Set<OperationDefinitionNode | FragmentDefinitionNode>([operation]);

@@ -15,6 +15,7 @@ import type { Config } from '../../config/config.ts';
 import type { CallContext, Origin } from '../../context.ts';
 import { perObject } from '../../database/per-object.ts';
 import { DetachedRecipient } from '../../database/recipient.ts';
+import { toWho } from '../../database/who.ts';
 import { bindSource } from '../../model/loaders.ts';
 import { findInputErrors } from '../accept/input.ts';
 import { MAX_VALIDATION_ERRORS } from '../accept/validation.ts';
@@ -118,7 +119,8 @@ export class ExecutionContext implements CallContext {
   hasFailed = false;
 
   constructor({ source, changes, recipient }: CallContext, origin: Origin) {
-    this.source = bindSource(source, new DetachedRecipient(recipient));
+    const who = origin.request && toWho(origin.request.caller, origin.request.requestLog);
+    this.source = bindSource(source, new DetachedRecipient(recipient, who));
     this.changes = changes;
     this.recipient = recipient;
     this.origin = origin;

@@ -197,7 +197,7 @@ function toTool(source: Source, schema: GraphQLSchema, bounds: Bounds): Tool {
   return {
     text: source.body,
     parsed: document,
-    scopes: [mutation?.extensions.scope ?? [], operation.usage.needsReadScope ? 'read' : []].flat(),
+    scopes: [mutation?.extensions.scope ?? [], ...operation.usage.scopes].flat(),
     definition: {
       name: name.value,
       title: toTitle(name.value),
