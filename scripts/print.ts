@@ -76,6 +76,7 @@ const scopes = (): string =>
     ],
     ...Array.from(mutationsByScope(), ([scope, names]) => [`\`${scope}\``, names.join(', ')]),
     ['`metrics`', '`GET /metrics`'],
+    ['`explain`', 'the header `GraphQL-Explain`: the SQL of the own operations'],
   ]);
 
 const MIGRATIONS = 'prisma/migrations';
