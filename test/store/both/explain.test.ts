@@ -89,7 +89,7 @@ describeOnGateways(() => {
         expect([status, first.ranAs, first.reason]).toEqual([
           200,
           'RESOLVERS',
-          `It is compiled from execution 3 in a process on; this was execution ${time}.`,
+          `A process compiles it at its execution 3; this was execution ${time}.`,
         ]);
       }
       gateway.statements.length = 0;
@@ -130,10 +130,9 @@ describeOnGateways(() => {
         `{ pets(first: 5, filter: { name: "cat" }) { nodes { ${repeat(90, (n) => `a${n}: name`)} } } }`,
         /^Its statement would have \d{4} characters; at most 2000 are compiled\.$/,
       ],
-      ['{ pets(first: 1) { nodes { id } } pet(id: "x") { id } }', /^An argument is invalid\.$/],
       [
         '{ pet(id: "1") { ... on Node { ... on Category { pets(first: 1) { totalCount } } } } }',
-        /^A field with arguments is in a fragment on a type that does not occur there\.$/,
+        /^A fragment with arguments never applies\.$/,
       ],
     ])('says why it is not compiled: %s', async (query, reason) => {
       const { explain: report } = await explainOnceCompilable(query);
@@ -222,6 +221,22 @@ describeOnGateways(() => {
       expect(gateway.statements.length).toBeGreaterThanOrEqual(explained.flat().length + 2);
     });
 
+    it('is next to the error of a response that is too large', async () => {
+      await makePet(gateway, { name: 'n'.repeat(200) });
+      const small = await startOther({}, { maxResponseBytes: 1000 });
+      const query = `{ pets(last: 1) { nodes { ${repeat(9, (n) => `a${n}: name`)} } } }`;
+      const { explain: report, ...result } = await explain(query, { on: small });
+      expect([codeOf(result), report.statements.length]).toEqual(['RESPONSE_TOO_LARGE', 1]);
+    });
+
+    it('says that nothing ran if an argument is invalid', async () => {
+      const { explain: report } = await explainOnceCompilable(
+        '{ pets(first: 1000) { totalCount } }',
+      );
+      expect(report).toMatchObject({ statements: [] });
+      expect(report).not.toHaveProperty('ranAs');
+    });
+
     it('is not in the response to a request without the header, and values of variables are in none', async () => {
       const query = 'query ($name: String!) { pets(filter: { name: $name }) { nodes { id } } }';
       const variables = { name: 'a secret name' };
@@ -264,6 +279,19 @@ describeOnGateways(() => {
           { field: 'pet.name', cost: 1 },
         ],
       });
+    });
+
+    it('has the fields of a fragment once, and a further spread of it as one part', async () => {
+      const { explain: report } = await explain(
+        `{ changes(first: 3) { nodes { cursor } } a: pets(first: 2) { ...Names } b: pets(first: 2) { ...Names } }
+        fragment Names on PetConnection { nodes { name } }`,
+      );
+      const { requested, parts } = report.cost;
+      expect(parts).toContainEqual({ field: 'a.nodes.name', cost: 2 });
+      expect(parts).toContainEqual({ field: 'b.…Names', cost: 4 });
+      expect(parts).toContainEqual({ field: 'changes.nodes.cursor', cost: 0.3 });
+      const sum = parts.reduce((total, { cost }) => total + cost, 0);
+      expect(Math.ceil(sum)).toBe(requested);
     });
 
     it('is explained for an operation that is rejected for it', async () => {

@@ -74,11 +74,11 @@ export const migratePglite = (migrations: URL, pglite: PGlite, log: Log): Promis
   migrate(migrations, runSqlOn(pglite), log);
 
 const runnerOn = (session: Pick<PGlite, 'query'>, log: Log): Runner => ({
-  run: <Row>(text: string, values: unknown[], { recipient }: RunOptions) =>
-    watchStatement(log, recipient?.requestLog, text, async () => {
-      const { rows } = await session.query<Row>(text, values, { parsers: TYPE_PARSERS });
-      return rows;
-    }),
+  run: <Row>(text: string, values: unknown[], { recipient }: RunOptions) => {
+    const send = async () =>
+      (await session.query<Row>(text, values, { parsers: TYPE_PARSERS })).rows;
+    return watchStatement(log, recipient?.requestLog, text, send);
+  },
 });
 
 const READINESS_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "writes"`;

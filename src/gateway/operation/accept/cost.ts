@@ -57,9 +57,6 @@ interface Around {
   readonly times: number;
 }
 
-// Nested spreads can repeat a fragment any number of times.
-const MAX_LISTED_SPREADS = 300;
-
 const NO_PAGE: Around = { rowFields: [], size: 1, scanFactor: 1, path: '', times: 1 };
 
 const keyOf = ({ alias, name }: FieldNode): string => (alias ?? name).value;
@@ -75,7 +72,6 @@ export class Estimator {
   readonly used = new Set<string>();
   /** If set, it gets what each path of response keys, such as `books.nodes.title`, costs by itself. */
   parts: Map<string, number> | undefined;
-  #spreads = 0;
   readonly #schema: GraphQLSchema;
   readonly #fragments: Fragments;
   readonly #variables: VariableValues;
@@ -110,8 +106,11 @@ export class Estimator {
   #ofFragment(name: string, page: Around): Estimate {
     const key = `${name} ${page.size} ${page.scanFactor}`;
     const known = this.#known.get(key);
-    const isListed = this.parts && (this.#spreads += 1) <= MAX_LISTED_SPREADS;
-    if (known !== undefined && !isListed) return known;
+    if (known !== undefined) {
+      // As a whole, because nested fragments can repeat any number of times.
+      this.#addPart(page, `…${name}`, known);
+      return known;
+    }
     const fragment = this.#fragments.get(name);
     const type = fragment && this.#typeOf(fragment.typeCondition.name.value);
     const result = type ? this.#ofSelections(type, fragment.selectionSet, page) : ZERO;
@@ -139,8 +138,9 @@ export class Estimator {
     const cost = INTROSPECTION_COSTS.get(field);
     // The size of an introspection response is not estimated: the finished response is measured.
     if (cost !== undefined) {
-      this.#addPart(around, node, cost);
-      return { cost, bytes: Number.MAX_SAFE_INTEGER, statements: 0 };
+      const whole = { cost, bytes: Number.MAX_SAFE_INTEGER, statements: 0 };
+      this.#addPart(around, keyOf(node), whole);
+      return whole;
     }
     const page = this.#pageOf(parent, node, field.extensions.directives?.listSize);
     // A list without fields for its rows is a plain list of values.
@@ -157,15 +157,14 @@ export class Estimator {
       bytes: bytesOf(field, node, values),
       statements: READING_KINDS.has(sql?.kind) ? 1 : 0,
     };
-    this.#addPart(around, node, rows * own.cost, STATEMENT_COST * own.statements);
+    this.#addPart(around, keyOf(node), own, rows);
     const inside = multiplyEstimate(this.#insideOf(field, node, inner), values);
     return multiplyEstimate(addEstimates(own, inside), rows);
   }
 
-  #addPart({ path, times }: Around, node: FieldNode, cost: number, once = 0): void {
-    if (!this.parts) return;
-    const key = path + keyOf(node);
-    this.parts.set(key, (this.parts.get(key) ?? 0) + times * cost + once);
+  #addPart({ path, times }: Around, key: string, { cost, statements }: Estimate, rows = 1): void {
+    const known = this.parts?.get(path + key) ?? 0;
+    this.parts?.set(path + key, known + times * rows * cost + STATEMENT_COST * statements);
   }
 
   #insideOf({ type }: GraphQLField<unknown, unknown>, { selectionSet }: FieldNode, page: Around) {

@@ -146,8 +146,7 @@ export class CompiledQuery {
     }
     if (tree.lists.length > 0) return tree;
     if (tree.rows.length === 0) {
-      const parts = writeTree(tree, readArguments(tree, {}), new Map());
-      return new JsonText(parts.map(String).join(''));
+      return new JsonText(writeTree(tree, readArguments(tree, {}), new Map()).map(String).join(''));
     }
     // Without cached plans, a statement that reads only single rows takes longer than the loaders' lookups.
     return this.#keepsPlans ? tree : 'It reads only single rows, and the database keeps no plans.';

@@ -95,8 +95,6 @@ const kindsIn = (part: Node): Node['kind'][] =>
 /** What collectFields and collectSubFields need besides selections. */
 type Collecting = [GraphQLSchema, Parameters<typeof collectFields>[1], Record<string, unknown>];
 
-const UNREAD = 'A field with arguments is in a fragment on a type that does not occur there.';
-
 /** Reads selections, and keeps the nodes with arguments. */
 class Reader {
   readonly rows: RowNode[] = [];
@@ -246,7 +244,8 @@ export function readTree(operation: Query, variables: Record<string, unknown>): 
     const query = schema.getQueryType() ?? unsupported();
     const { fields } = collectFields(...collecting, query, node.selectionSet);
     const root = reader.readFields(query, fields);
-    if (hasUnread(operation, variables, reader.read)) return UNREAD;
+    if (hasUnread(operation, variables, reader.read))
+      return 'A fragment with arguments never applies.';
     const { rows, lists, aliases } = reader;
     return { root, rows, lists, relations: aliases - rows.length };
   } catch (error) {

@@ -29,7 +29,7 @@ function countExecution(operation: Operation, source: DataSource): CompiledQuery
 
 const whyNotYet = ({ executions }: Operation): string =>
   executions > 0
-    ? `It is compiled from execution ${COMPILE_AT_EXECUTION} in a process on; this was execution ${executions}.`
+    ? `A process compiles it at its execution ${COMPILE_AT_EXECUTION}; this was execution ${executions}.`
     : `Its statement has failed; it is compiled again after ${COMPILE_AT_EXECUTION - 1 - executions} more executions.`;
 
 /** Prepares a compiled query for a call; returns the reason if graphql-js has to execute the query. */
