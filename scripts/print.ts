@@ -77,6 +77,7 @@ const scopes = (): string =>
     ...Array.from(mutationsByScope(), ([scope, names]) => [`\`${scope}\``, names.join(', ')]),
     ['`audit`', 'with `read`: who made a change (`by`, `requestId`, `operationName`)'],
     ['`metrics`', '`GET /metrics`'],
+    ['`explain`', 'the header `GraphQL-Explain`: the SQL of the own operations'],
   ]);
 
 const MIGRATIONS = 'prisma/migrations';

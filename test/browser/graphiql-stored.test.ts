@@ -116,8 +116,11 @@ describeInChromium((chromium) => {
       expect(await storedText()).not.toContain('typed-secret');
     });
 
-    it("passes axe's accessibility checks on a desktop screen in dark mode, with a result and the open menu of examples", async () => {
+    it("passes axe's accessibility checks on a desktop screen in dark mode, with a result, its explanation and the open menu of examples", async () => {
       await page.setViewportSize(DESKTOP);
+      await page.locator('#explain summary').click();
+      await execute(page);
+      await expectShown(page.locator('#explain').getByRole('cell').first());
       await toggleExamples(page);
       await expectAccessible(page);
       await toggleExamples(page);

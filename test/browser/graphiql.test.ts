@@ -7,6 +7,7 @@ import { execute, openExample, toggleExamples } from '../support/graphiql.ts';
 import {
   describeInChromium,
   expectAccessible,
+  expectFits,
   expectShown,
   PHONE,
 } from '../support/in-chromium.ts';
@@ -83,6 +84,24 @@ describeInChromium((chromium) => {
       }
     });
 
+    it('explains operations while its panel is open, which the keyboard opens', async () => {
+      const panel = page.locator('#explain');
+      await panel.locator('summary').focus();
+      await page.keyboard.press('Enter');
+      await openExample(page, 'A pet, its category and its stock');
+      await page.locator('.graphiql-query-editor').getByText('OnePet').first().waitFor();
+      expect(await execute(page)).toContain('"explain"');
+      await expectShown(panel.getByText(/^It ran (by resolvers|as one SQL statement)\./));
+      expect(await panel.locator('pre').textContent()).toMatch(/^-- [\d.]+ ms, rows: \d+\nselect /);
+      await expectShown(panel.getByRole('cell', { name: 'pet.name' }));
+      const result = await page.locator('.result-window').textContent();
+      expect(result).toContain('Biscuit');
+      expect(result).not.toContain('explain');
+      await expectAccessible(page);
+      await panel.locator('summary').click();
+      expect(await execute(page)).not.toContain('"explain"');
+    });
+
     it("passes axe's accessibility checks in light mode, with a result and the open menu of examples", async () => {
       await toggleExamples(page);
       await expectAccessible(page);
@@ -94,6 +113,17 @@ describeInChromium((chromium) => {
     beforeAll(async () => {
       page = await chromium.open('/graphql', PHONE);
       await page.getByText('OnePet').first().waitFor();
+    });
+
+    it('shows an explanation below the result', async () => {
+      const panel = page.locator('#explain');
+      await panel.locator('summary').click();
+      await execute(page);
+      await expectShown(panel.getByRole('cell', { name: 'pet.name' }));
+      expect((await boxOf('#explain')).height).toBeGreaterThan(200);
+      await expectFits(page);
+      await expectAccessible(page);
+      await panel.locator('summary').click();
     });
 
     it('shows the documentation over the editor and the response, with the types in alphabetical order after the root types', async () => {
@@ -122,6 +152,21 @@ describeInChromium((chromium) => {
       await expectShown(page.locator('.result-window').getByText('Token').first());
       // Chromium logs the status.
       expect(chromium.takeComplaints().filter((text) => !text.includes('401'))).toEqual([]);
+    });
+
+    it('says that a token lacks the scope for explanations, and what to do', async () => {
+      await openAt(await chromium.startOther(AUTH_BY_SECRET));
+      await page.getByLabel('Token').fill(await mint({ scope: 'read' }));
+      const panel = page.locator('#explain');
+      await panel.locator('summary').click();
+      expect(await execute(page)).toContain('"FORBIDDEN"');
+      await expectShown(
+        panel.getByText(/The token lacks the scope "explain"\. .+ close this panel\.$/),
+      );
+      await panel.locator('summary').click();
+      expect(await execute(page)).toContain('"Biscuit"');
+      // Chromium logs the status.
+      expect(chromium.takeComplaints().filter((text) => !text.includes('403'))).toEqual([]);
     });
 
     it("sends the token from the first tab, an example's tab and a new tab, and does not store it in the browser", async () => {

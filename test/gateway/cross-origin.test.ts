@@ -165,7 +165,8 @@ describe('CORS_ORIGINS', () => {
   });
 
   it('lets the listed sites post operations with the headers that their preflight names', async () => {
-    const names = 'authorization,content-type,graphql-cost,idempotency-key,x-request-id';
+    const names =
+      'authorization,content-type,graphql-cost,graphql-explain,idempotency-key,x-request-id';
     const headers = { ...PREFLIGHT, 'Access-Control-Request-Headers': names, Origin: SITE };
     const response = await requestRaw(shared, 'OPTIONS', '/graphql', headers);
     expect(response.status).toBe(204);

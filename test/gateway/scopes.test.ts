@@ -91,7 +91,13 @@ const MUTATIONS: typeof CUSTOM_MUTATIONS = [
   }),
   ...CUSTOM_MUTATIONS,
 ];
-const SCOPES = ['read', ...new Set(MUTATIONS.map(([, scope]) => scope)), 'audit', 'metrics'];
+const SCOPES = [
+  'read',
+  ...new Set(MUTATIONS.map(([, scope]) => scope)),
+  'audit',
+  'metrics',
+  'explain',
+];
 
 it('docs/access.md lists all scopes, and the mutations that each scope allows', () => {
   const page = readFileSync('docs/access.md', 'utf8');

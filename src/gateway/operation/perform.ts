@@ -26,6 +26,7 @@ import type { Call, OperationRequest } from './request.ts';
 import { admitPlugins } from './steps/admit-plugins.ts';
 import { chooseSource } from './steps/choose-source.ts';
 import { compileQueries } from './steps/compile-queries.ts';
+import { beginExplanation, explain, withExplanation } from './steps/explain.ts';
 import { executeByGraphqlJs } from './steps/graphql-js.ts';
 import { limitResult, limitTime, queueLarge, rejectCostly } from './steps/limits.ts';
 import { subscribeToChanges } from './steps/subscribe.ts';
@@ -55,6 +56,7 @@ type PerformOptions = Omit<EndpointOptions, 'executor'>;
 const stepsOf = ({ context, config, streams, log }: PerformOptions) => [
   // For a subscription in place of the steps after it; each of its results passes some of them (subscribe.ts).
   subscribeToChanges(streams, config),
+  explain(),
   limitResult(config.limits),
   traceOperations(),
   ...(context.olderSource ? [chooseSource(context)] : []),
@@ -131,6 +133,7 @@ function toContext(request: OperationRequest, { source, changes }: Context): Arr
     variables: undefined,
     coerced: undefined,
     estimate: undefined,
+    notCompiled: undefined,
     idempotencyKey: undefined,
   };
   return context;
@@ -179,7 +182,8 @@ function accept(
   const estimate = operation.estimate(coerced ?? variables);
   // Still the object that the plugins have got.
   const call: Call = Object.assign(arrived, { operation, variables, coerced, estimate });
-  return rejectCostly(call, limits) ?? call;
+  const rejected = rejectCostly(call, limits);
+  return rejected ? withExplanation(rejected, call) : call;
 }
 
 const isAccepted = (accepted: Call | ExecutionResult): accepted is Call => 'estimate' in accepted;
@@ -237,6 +241,7 @@ export function createExecutor(
   };
 
   const perform = async (request: OperationRequest): Promise<Results> => {
+    beginExplanation(request, config);
     const { params, caller, text = documents.textOf(params, caller) } = request;
     const arrived = toContext(request, context);
     const yoga = getEnveloped(arrived);

@@ -46,7 +46,7 @@ export interface OperationRequest {
 /** An accepted request: one operation of a valid document. Plugins get it as their context. */
 export interface Call extends OperationRequest, Pick<Context, 'changes'> {
   readonly recipient: Recipient;
-  /** What loaders read; choose-source.ts may replace it. */
+  /** What loaders read; choose-source.ts and explain.ts may replace it. */
   source: DataSource;
   /** The performance.now() at which the request had been read and its token verified. */
   readonly arrivedAt: number;
@@ -56,6 +56,8 @@ export interface Call extends OperationRequest, Pick<Context, 'changes'> {
   /** These variables as graphql-js passes them on; undefined if one does not fit its type. */
   readonly coerced: Record<string, unknown> | undefined;
   readonly estimate: Estimate;
+  /** Why graphql-js executes it, or has executed it after its statement, as a sentence; set by compile-queries.ts. */
+  notCompiled: string | undefined;
   /** The key in the header or `extensions` of a mutation; set when it is executed. */
   idempotencyKey: string | undefined;
 }

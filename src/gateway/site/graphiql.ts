@@ -82,6 +82,8 @@ export async function renderGraphiql(site: Site): Promise<Asset> {
 <noscript>GraphiQL requires JavaScript.</noscript>
 <div id="root"></div></main>
 <section id="events" aria-label="Subscription" hidden></section>
+<details id="explain" hidden><summary>Explain</summary>
+<p role="status">Run an operation to see how it runs, its SQL and its cost.</p><pre></pre><table></table></details>
 <template id="subscription"><p><strong></strong> <span role="status">Waiting for events</span>
 <button class="copy" type="button">Stop</button></p>
 <div role="log" tabindex="0" aria-label="Events"></div></template>

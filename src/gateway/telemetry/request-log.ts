@@ -22,6 +22,8 @@ export interface RequestLog {
   waits?: Partial<Record<Wait, number>>;
   /** The number of statements that the request has sent. One that several requests share counts for the first. */
   statements?: number;
+  /** The statements that have ended, if the caller has asked for them; without `rows` if one failed or returns none. */
+  explained?: { readonly sql: string; readonly ms: number; readonly rows: number | undefined }[];
   isStream?: boolean;
   /** Whether a mutation has succeeded, even if an error has made all of the data null. */
   hasWritten?: boolean;
@@ -69,12 +71,16 @@ export async function watchStatement<Result>(
 ): Promise<Result> {
   const start = performance.now();
   if (requestLog) requestLog.statements = (requestLog.statements ?? 0) + 1;
+  let rows: number | undefined;
   try {
-    return await send();
+    const result = await send();
+    if (Array.isArray(result)) rows = result.length;
+    return result;
   } catch (error) {
     throw error instanceof Error ? Object.assign(error, { sql }) : error;
   } finally {
     const ms = addWait(requestLog, 'sqlMs', start);
+    requestLog?.explained?.push({ sql, ms: toMicroseconds(ms), rows });
     const isSlow = ms > SLOW_MS;
     if (isSlow || log.isLevelEnabled('debug')) {
       const line = { ...(requestLog && toSource(requestLog)), sql, ms };

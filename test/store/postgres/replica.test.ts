@@ -7,7 +7,7 @@ import { openEvents, subscriptionTo } from '../../support/live.ts';
 import { makePet } from '../../support/make.ts';
 import { callTool, connectClient } from '../../support/mcp.ts';
 import { readMetrics, sumOf } from '../../support/metrics.ts';
-import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
+import { post, TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 import { countLockWaits, holdLock, runSql } from '../../support/postgres.ts';
 import { type Proxy, startTcpProxy, through } from '../../support/proxies.ts';
 import {
@@ -91,6 +91,17 @@ describe('a replica', () => {
     expect(new Set(names)).toEqual(new Set([REPLICA]));
     expect(await nameByRest()).toBe(REPLICA);
     expect(await replicaUp()).toBe(1);
+  });
+
+  it('serves explained queries, compiled or not', async () => {
+    for (let count = 0; count <= TIMES_UNTIL_COMPILED; count += 1) {
+      const headers = { 'graphql-explain': 'report' };
+      const response = await post(gateway, { query: PET() }, { headers });
+      expect(await response.json()).toMatchObject({
+        data: { pet: { name: REPLICA } },
+        extensions: { explain: { statements: [{ rows: 1 }] } },
+      });
+    }
   });
 
   it('serves neither mutations nor what they select, nor the tools of /mcp', async () => {

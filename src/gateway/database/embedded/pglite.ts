@@ -74,9 +74,10 @@ export const migratePglite = (migrations: URL, pglite: PGlite, log: Log): Promis
   migrate(migrations, runSqlOn(pglite), log);
 
 const runnerOn = (session: Pick<PGlite, 'query'>, log: Log): Runner => ({
-  run: async <Row>(text: string, values: unknown[], { recipient }: RunOptions) => {
-    const send = () => session.query<Row>(text, values, { parsers: TYPE_PARSERS });
-    return (await watchStatement(log, recipient?.requestLog, text, send)).rows;
+  run: <Row>(text: string, values: unknown[], { recipient }: RunOptions) => {
+    const send = async () =>
+      (await session.query<Row>(text, values, { parsers: TYPE_PARSERS })).rows;
+    return watchStatement(log, recipient?.requestLog, text, send);
   },
 });
 

@@ -52,9 +52,14 @@ interface Around {
   readonly size: number;
   /** The factor by which a search or a count costs more here than in the list of one parent. */
   readonly scanFactor: number;
+  /** The start of the paths of its fields, and how many times it can occur; only if parts are listed. */
+  readonly path: string;
+  readonly times: number;
 }
 
-const NO_PAGE: Around = { rowFields: [], size: 1, scanFactor: 1 };
+const NO_PAGE: Around = { rowFields: [], size: 1, scanFactor: 1, path: '', times: 1 };
+
+const keyOf = ({ alias, name }: FieldNode): string => (alias ?? name).value;
 
 /**
  * Estimates the worst case of executing an operation with these variables, including their defaults, whatever data is
@@ -65,6 +70,8 @@ const NO_PAGE: Around = { rowFields: [], size: 1, scanFactor: 1 };
 export class Estimator {
   /** The names of the variables on which the estimate depends. */
   readonly used = new Set<string>();
+  /** If set, it gets what each path of response keys, such as `books.nodes.title`, costs by itself. */
+  parts: Map<string, number> | undefined;
   readonly #schema: GraphQLSchema;
   readonly #fragments: Fragments;
   readonly #variables: VariableValues;
@@ -99,7 +106,11 @@ export class Estimator {
   #ofFragment(name: string, page: Around): Estimate {
     const key = `${name} ${page.size} ${page.scanFactor}`;
     const known = this.#known.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      // As a whole, because nested fragments can repeat any number of times.
+      this.#addPart(page, `…${name}`, known);
+      return known;
+    }
     const fragment = this.#fragments.get(name);
     const type = fragment && this.#typeOf(fragment.typeCondition.name.value);
     const result = type ? this.#ofSelections(type, fragment.selectionSet, page) : ZERO;
@@ -126,11 +137,18 @@ export class Estimator {
     if (!field) return ZERO;
     const cost = INTROSPECTION_COSTS.get(field);
     // The size of an introspection response is not estimated: the finished response is measured.
-    if (cost !== undefined) return { cost, bytes: Number.MAX_SAFE_INTEGER, statements: 0 };
+    if (cost !== undefined) {
+      const whole = { cost, bytes: Number.MAX_SAFE_INTEGER, statements: 0 };
+      this.#addPart(around, keyOf(node), whole);
+      return whole;
+    }
     const page = this.#pageOf(parent, node, field.extensions.directives?.listSize);
     // A list without fields for its rows is a plain list of values.
     const values = page.rowFields.length === 0 ? page.size : 1;
-    const inside = multiplyEstimate(this.#insideOf(field, node, page), values);
+    const rows = around.rowFields.includes(name) ? around.size : 1;
+    const inner = this.parts
+      ? { ...page, path: `${around.path}${keyOf(node)}.`, times: around.times * rows * values }
+      : page;
     const { listPart, sql } = field.extensions;
     const weight = weightOf(field) * (listPart?.kind === 'count' ? around.scanFactor : 1);
     const args = costOfArguments(node, field, this.#variables, this.used);
@@ -139,8 +157,14 @@ export class Estimator {
       bytes: bytesOf(field, node, values),
       statements: READING_KINDS.has(sql?.kind) ? 1 : 0,
     };
-    const rows = around.rowFields.includes(name) ? around.size : 1;
+    this.#addPart(around, keyOf(node), own, rows);
+    const inside = multiplyEstimate(this.#insideOf(field, node, inner), values);
     return multiplyEstimate(addEstimates(own, inside), rows);
+  }
+
+  #addPart({ path, times }: Around, key: string, { cost, statements }: Estimate, rows = 1): void {
+    const known = this.parts?.get(path + key) ?? 0;
+    this.parts?.set(path + key, known + times * rows * cost + STATEMENT_COST * statements);
   }
 
   #insideOf({ type }: GraphQLField<unknown, unknown>, { selectionSet }: FieldNode, page: Around) {
@@ -161,6 +185,7 @@ export class Estimator {
       .flatMap(({ value }) => this.#sizeIn(value) ?? []);
     const size = sizes.length > 0 ? Math.max(...sizes) : listSize.assumedSize;
     return {
+      ...NO_PAGE,
       rowFields: listSize.sizedFields,
       size: Math.max(size, 0),
       scanFactor: parent === this.#schema.getQueryType() ? ROOT_SCAN_FACTOR : 1,

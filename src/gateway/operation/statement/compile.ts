@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 
 import type { DataSource } from '../../model/loaders.ts';
 import type { VariableValues } from '../accept/field-cost.ts';
+import { JsonText } from '../json-text.ts';
 import { type Query, readTree } from './read-tree.ts';
 import type { StatementArguments, Tree } from './tree.ts';
 import { readArguments, type StatementText, writeStatement } from './write-statement.ts';
@@ -91,11 +92,13 @@ function variablesInDirectives(document: DocumentNode): string[] {
   return [...names];
 }
 
-/** Returns a statement; undefined if it is too long. */
-function writeWithin(tree: Tree, args: StatementArguments): StatementText | undefined {
+/** Returns a statement; the reason if it is too long. */
+function writeWithin(tree: Tree, args: StatementArguments): StatementText | string {
   const statement = writeStatement(tree, args);
+  const { length } = statement.text;
   const max = statement.planning === 'each' ? MAX_PLANNED_LENGTH : MAX_LENGTH;
-  return statement.text.length > max ? undefined : statement;
+  if (length <= max) return statement;
+  return `Its statement would have ${length} characters; at most ${max} are compiled.`;
 }
 
 /** A query of a valid document that is compiled to statements. */
@@ -105,14 +108,12 @@ export class CompiledQuery {
   /** The names of the variables in @skip and @include. */
   readonly #names: readonly string[];
   /** The compiled trees, by the values of these variables. */
-  readonly #trees = new LRUCache<string, { readonly compiled: Tree | string | undefined }>(
-    MAX_TREES,
-  );
+  readonly #trees = new LRUCache<string, Tree | JsonText | string>(MAX_TREES);
   /** The texts of statements, by their tree and arguments. */
-  readonly #texts = new LRUCache<string, { readonly statement: StatementText | undefined }>({
+  readonly #texts = new LRUCache<string, StatementText | string>({
     ...MAX_TEXTS,
     // Without the key, so that the longest statement fits, too.
-    sizeCalculation: ({ statement }) => statement?.text.length ?? 1,
+    sizeCalculation: (statement) => (typeof statement === 'string' ? 1 : statement.text.length),
   });
 
   constructor(query: Query, { db }: DataSource) {
@@ -122,42 +123,41 @@ export class CompiledQuery {
   }
 
   /**
-   * Returns the statement for coerced variables, or the data as JSON if it is constant; undefined if graphql-js has to
-   * execute the query with these variables.
+   * Returns the statement for coerced variables, or the data if it is constant; or else the reason why graphql-js has to
+   * execute the query with these variables, as a sentence.
    * @throws the error of an argument that is rejected by graphql-js or by the argument's rule
    */
-  prepare(variables: Record<string, unknown>): PreparedStatement | string | undefined {
+  prepare(variables: Record<string, unknown>): PreparedStatement | JsonText | string {
     const treeKey = this.#names.map((name) => String(variables[name])).join();
     const known = this.#trees.get(treeKey);
-    const { compiled } = known ?? { compiled: this.#compileTree(variables) };
-    if (!known) this.#trees.set(treeKey, { compiled });
-    return typeof compiled === 'object'
-      ? this.#prepareTree(compiled, treeKey, variables)
-      : compiled;
+    const compiled = known ?? this.#compileTree(variables);
+    if (!known) this.#trees.set(treeKey, compiled);
+    return typeof compiled === 'string' || compiled instanceof JsonText
+      ? compiled
+      : this.#prepareTree(compiled, treeKey, variables);
   }
 
-  /** Returns the tree for these variables, or its JSON if it is constant; undefined if it can't be a statement. */
-  #compileTree(variables: Record<string, unknown>): Tree | string | undefined {
+  /** Returns the tree for these variables, or its JSON if it is constant; the reason if it can't be a statement. */
+  #compileTree(variables: Record<string, unknown>): Tree | JsonText | string {
     const tree = readTree(this.#query, variables);
-    if (!tree || tree.relations > MAX_RELATIONS) return undefined;
+    if (typeof tree === 'string') return tree;
+    if (tree.relations > MAX_RELATIONS) {
+      return `It joins ${tree.relations} related rows and lists; at most ${MAX_RELATIONS} are compiled.`;
+    }
     if (tree.lists.length > 0) return tree;
     if (tree.rows.length === 0) {
-      return writeTree(tree, readArguments(tree, {}), new Map()).map(String).join('');
+      return new JsonText(writeTree(tree, readArguments(tree, {}), new Map()).map(String).join(''));
     }
     // Without cached plans, a statement that reads only single rows takes longer than the loaders' lookups.
-    return this.#keepsPlans ? tree : undefined;
+    return this.#keepsPlans ? tree : 'It reads only single rows, and the database keeps no plans.';
   }
 
-  #prepareTree(
-    tree: Tree,
-    treeKey: string,
-    variables: VariableValues,
-  ): PreparedStatement | undefined {
+  #prepareTree(tree: Tree, treeKey: string, variables: VariableValues): PreparedStatement | string {
     const args = readArguments(tree, variables);
     const key = `${treeKey}\n${args.key}`;
     const known = this.#texts.get(key);
-    const { statement } = known ?? { statement: writeWithin(tree, args) };
-    if (!known) this.#texts.set(key, { statement });
-    return statement && { statement, values: args.values };
+    const statement = known ?? writeWithin(tree, args);
+    if (!known) this.#texts.set(key, statement);
+    return typeof statement === 'string' ? statement : { statement, values: args.values };
   }
 }

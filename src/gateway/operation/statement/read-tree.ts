@@ -42,11 +42,11 @@ export interface Query {
 // Larger queries would take too long to compile.
 const MAX_FIELDS = 500;
 
-/** Thrown for a query that can't be written in SQL. */
+/** Thrown for a query that can't be written in SQL; the message says why of the field that is read. */
 class Unsupported extends Error {}
 
-const unsupported = (): never => {
-  throw new Unsupported();
+const unsupported = (why = 'has only a resolver'): never => {
+  throw new Unsupported(why);
 };
 
 /** A selected field, with its parent type and the row it belongs to. The first of its nodes contains the arguments. */
@@ -64,7 +64,7 @@ const argumentsOf = ({ field, node }: Selected, variables: VariableValues): Vari
 const readValue = ({ field: { type } }: Selected, sql: string): Value => ({
   kind: 'value',
   sql,
-  format: formatOf(getNamedType(type)) ?? unsupported(),
+  format: formatOf(getNamedType(type)) ?? unsupported('has a type that SQL does not write'),
   isNullable: !isNonNullType(type),
 });
 
@@ -102,6 +102,8 @@ class Reader {
   readonly read = new Set<FieldNode>();
   /** The number of rows, related rows and lists. */
   aliases = 0;
+  /** The coordinate of the field that is read. */
+  at = '';
   #fields = 0;
   readonly #collecting: Collecting;
 
@@ -115,11 +117,12 @@ class Reader {
     row?: RowAlias,
   ): ObjectNode {
     this.#fields += selections.size;
-    if (this.#fields > MAX_FIELDS) return unsupported();
+    if (this.#fields > MAX_FIELDS) return unsupported(`has field ${MAX_FIELDS + 1} of the query`);
     const members = Array.from(selections, ([key, nodes]): [string, Node] => {
       const [node = unsupported()] = nodes;
       for (const each of nodes) this.read.add(each);
       const name = node.name.value;
+      this.at = `${type.name}.${name}`;
       if (name === '__typename') return [key, { kind: 'constant', json: `"${type.name}"` }];
       const field = type.getFields()[name] ?? unsupported();
       return [key, this.#readField({ type, row, field, node, nodes })];
@@ -160,7 +163,7 @@ class Reader {
   #readRow(how: SqlOf<'row' | 'aggregate'>, selected: Selected): RowNode {
     const alias = this.#alias();
     const aliased: RowAlias = how.kind === 'row' ? { alias, table: how.table } : { alias };
-    const { read = unsupported } = selected.field.extensions;
+    const read = selected.field.extensions.read ?? unsupported();
     const row: RowNode = {
       kind: 'row',
       ...aliased,
@@ -230,10 +233,10 @@ function hasUnread(
 }
 
 /**
- * Reads what a query selects. The variables must be coerced, but only those in @skip and @include matter. Returns
- * undefined if the query can't be written in SQL.
+ * Reads what a query selects. The variables must be coerced, but only those in @skip and @include matter. Returns the
+ * reason if the query can't be written in SQL.
  */
-export function readTree(operation: Query, variables: Record<string, unknown>): Tree | undefined {
+export function readTree(operation: Query, variables: Record<string, unknown>): Tree | string {
   const { schema, node, fragments } = operation;
   const collecting: Collecting = [schema, Object.fromEntries(fragments), variables];
   const reader = new Reader(collecting);
@@ -241,11 +244,12 @@ export function readTree(operation: Query, variables: Record<string, unknown>): 
     const query = schema.getQueryType() ?? unsupported();
     const { fields } = collectFields(...collecting, query, node.selectionSet);
     const root = reader.readFields(query, fields);
-    if (hasUnread(operation, variables, reader.read)) return undefined;
+    if (hasUnread(operation, variables, reader.read))
+      return 'A fragment with arguments never applies.';
     const { rows, lists, aliases } = reader;
     return { root, rows, lists, relations: aliases - rows.length };
   } catch (error) {
-    if (error instanceof Unsupported) return undefined;
+    if (error instanceof Unsupported) return `${reader.at} ${error.message}.`;
     throw error;
   }
 }

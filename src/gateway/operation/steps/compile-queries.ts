@@ -27,14 +27,20 @@ function countExecution(operation: Operation, source: DataSource): CompiledQuery
   return operation.compiled;
 }
 
-/** Prepares a compiled query for a call; returns undefined if graphql-js has to execute the query. */
-function prepare(compiled: CompiledQuery | undefined, { coerced }: Call) {
+const whyNotYet = ({ executions }: Operation): string =>
+  executions > 0
+    ? `A process compiles it at its execution ${COMPILE_AT_EXECUTION}; this was execution ${executions}.`
+    : `Its statement has failed; it is compiled again after ${COMPILE_AT_EXECUTION - 1 - executions} more executions.`;
+
+/** Prepares a compiled query for a call; returns the reason if graphql-js has to execute the query. */
+function prepare(compiled: CompiledQuery | undefined, { coerced, operation }: Call) {
+  if (!compiled) return whyNotYet(operation);
   try {
-    return coerced && compiled?.prepare(coerced);
+    return coerced ? compiled.prepare(coerced) : 'A variable does not fit its type.';
   } catch (error) {
     if (!(error instanceof GatewayError || error instanceof GraphQLError)) throw error;
-    // An argument is invalid. graphql-js finds the same error and reports its location.
-    return undefined;
+    // graphql-js finds the same error and reports its location.
+    return 'An argument is invalid.';
   }
 }
 
@@ -72,11 +78,13 @@ async function executeStatement(
       call.operation.compiled = undefined;
       call.operation.executions = COMPILE_AT_EXECUTION - 1 - EXECUTIONS_AFTER_FAILURE;
     }
+    call.notCompiled = 'Its statement failed.';
     // The statement is not retried: graphql-js reports its error for each root field that reads from the database.
     call.source = failingSource(call.source, error);
     return next();
   }
   if (!json.includes(UNSENDABLE)) return { data: new JsonText(json) };
+  call.notCompiled = "Its statement found a value that can't be sent.";
   const result = await next();
   if (!result.errors) warnOfDifference(log, call);
   return result;
@@ -88,16 +96,24 @@ async function executeStatement(
  * every query with an error, so that error handling has only one implementation.
  */
 export function compileQueries(source: DataSource, log: Log): Plugin<Call> {
+  const { maxJsonBytes } = source.db;
+  const tooLarge = `Its data could be larger than ${maxJsonBytes} bytes, the most that a statement writes.`;
   return {
     onExecute({ args: { contextValue: call }, executeFn, setExecuteFn }) {
       const { operation, estimate } = call;
-      const isCompilable = operation.node.operation === OperationTypeNode.QUERY;
-      if (!isCompilable || estimate.bytes > source.db.maxJsonBytes) return;
+      const isQuery = operation.node.operation === OperationTypeNode.QUERY;
+      if (!isQuery || estimate.bytes > maxJsonBytes) {
+        call.notCompiled = isQuery ? tooLarge : 'It is a mutation.';
+        return;
+      }
       setExecuteFn((args) => {
         const prepared = prepare(countExecution(operation, source), call);
-        if (!prepared) return executeFn(args);
-        return typeof prepared === 'string'
-          ? { data: new JsonText(prepared) }
+        if (typeof prepared === 'string') {
+          call.notCompiled = prepared;
+          return executeFn(args);
+        }
+        return prepared instanceof JsonText
+          ? { data: prepared }
           : executeStatement(call, prepared, () => executeFn(args), log);
       });
     },

@@ -16,6 +16,7 @@ import { shareResults } from './share-results.ts';
 import { traceOperations } from './trace-operations.ts';
 
 const NO_FIELD = 'The subscription selects no fields.';
+const NOT_EXPLAINED = "A subscription can't be explained: omit the header GraphQL-Explain.";
 const NO_STREAM = 'Subscriptions require Accept: text/event-stream, or a WebSocket.';
 
 /** Returns the changes that a stream follows. @throws GraphQLError, GatewayError */
@@ -87,6 +88,7 @@ export function subscribeToChanges(streams: Streams, config: Config): Plugin<Cal
   const subscribe = async (call: Call) => {
     const errors = findInputErrors(call, config);
     if (errors.length > 0) return { errors };
+    if (call.requestLog.explained) throw new GatewayError('BAD_REQUEST', NOT_EXPLAINED);
     if (!call.acceptsStream) throw new GatewayError('NOT_ACCEPTABLE', NO_STREAM);
     const stream = streams.open(call, call.estimate.cost);
     const changes = await findChanges(call, stream).catch((error: unknown) => {

@@ -1,5 +1,6 @@
 /* global YogaGraphiQL */
 import { follow } from './graphiql-events.js';
+import { showExplanation } from './graphiql-explain.js';
 import { watchToken } from './token.js';
 
 self.MonacoEnvironment = {
@@ -126,18 +127,21 @@ async function send({ operationName, ...request }, { headers } = {}) {
   const token = readToken();
   // GraphiQL parses with a delay: right after a tab has opened, the operation's name can be the previous tab's.
   const name = request.query.includes(operationName) ? operationName : undefined;
+  const explains = select('#explain').open && name !== 'IntrospectionQuery';
   const response = await fetch('graphql', {
     method: 'POST',
     headers: {
       'Content-Type': 'application/json',
       Accept: 'application/graphql-response+json, text/event-stream',
       ...(token && { Authorization: `Bearer ${token}` }),
+      ...(explains && { 'GraphQL-Explain': 'report' }),
       ...headers,
     },
     body: JSON.stringify({ ...request, operationName: name }),
   });
+  const show = explains ? showExplanation : sortTypes;
   if (!response.headers.get('Content-Type')?.startsWith('text/event-stream'))
-    return addHint(sortTypes(await response.json()));
+    return addHint(show(await response.json()));
   void follow(response, name ?? 'Subscription');
   return noResults();
 }
@@ -181,7 +185,8 @@ function begin() {
   const markEmpty = () => pane.classList.toggle('empty', response.getValue() === '');
   response.onDidChangeModelContent(markEmpty);
   markEmpty();
-  pane.after(select('#events'));
+  pane.after(select('#events'), select('#explain'));
+  select('#explain').hidden = false;
   if (link.query) openTab(link);
   link = undefined;
 }
