@@ -1,3 +1,5 @@
+import { GraphQLScalarType } from 'graphql';
+import { BigIntResolver } from 'graphql-scalars';
 import { z } from 'zod';
 
 import { Id, isRowId } from '../contract/parse.ts';
@@ -47,4 +49,20 @@ export const BOOLEAN: Kind<boolean> = {
   fromText: (text) => text === 't' || text === 'true',
   json: (column) => [{ sql: `${column}::text` }],
   sort: sortBy(z.enum(['true', 'false'])),
+};
+
+/** A sum of numbers, which can be larger than each of them. */
+export const SUM: Kind<bigint> = {
+  ...ID,
+  graphql: 'BigInt',
+  scalar: new GraphQLScalarType({
+    ...BigIntResolver.toConfig(),
+    description:
+      'A whole number: a JSON number from -9007199254740991 to 9007199254740991, otherwise a string of digits.',
+    serialize: (value) => (Number.isSafeInteger(Number(value)) ? Number(value) : String(value)),
+  }),
+  json: (sum) => {
+    const isSafe = `${sum} between -9007199254740991 and 9007199254740991`;
+    return [{ sql: `case when ${isSafe} then ${sum}::text else '"' || ${sum} || '"' end` }];
+  },
 };

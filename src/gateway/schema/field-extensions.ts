@@ -12,7 +12,8 @@ export type FieldArguments = Readonly<Record<string, unknown>>;
 export type FieldSql =
   // The row whose id the field's arguments are read as.
   | { readonly kind: 'row'; readonly table: Table<never> }
-  // The row of the SELECT that the field's arguments are read as. Its columns have the names of the type's fields.
+  // The row of the SELECT that the field's arguments are read as; in a list, its rows, which are the list's groups. Its
+  // columns have the names of the type's fields.
   | { readonly kind: 'aggregate' }
   // A page of a list, or the number of its rows.
   | { readonly kind: 'list' | 'count'; readonly source: ListSql }
