@@ -75,7 +75,6 @@ export interface Repository<Row extends object = object, New = unknown> extends 
   readonly constraints: readonly Constraint[];
   readonly filters: Filters;
   readonly sorts: ListSorts;
-  /** Undefined if the repository names no groups. */
   readonly groups: Groups | undefined;
   readonly notFound: ErrorAbout<bigint>;
   /** The error for deleting a row that other rows refer to. */

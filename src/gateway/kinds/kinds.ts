@@ -13,7 +13,6 @@ export const KINDS = {
   Boolean: BOOLEAN,
   DateTime: DATE_TIME,
   Date: DATE,
-  // No column has this type.
   Sum: SUM,
 } as const;
 

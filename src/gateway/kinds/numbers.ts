@@ -51,18 +51,17 @@ export const BOOLEAN: Kind<boolean> = {
   sort: sortBy(z.enum(['true', 'false'])),
 };
 
-/** A sum of numbers, which can be larger than each of them. */
+/** A sum of numbers, which can be larger than each of them. No column is of this kind. */
 export const SUM: Kind<bigint> = {
   ...ID,
   graphql: 'BigInt',
   scalar: new GraphQLScalarType({
     ...BigIntResolver.toConfig(),
     description:
-      'A whole number: a JSON number from -9007199254740991 to 9007199254740991, otherwise a string of digits.',
+      'A whole number: beyond ±9007199254740991, a string of digits; else a JSON number.',
     serialize: (value) => (Number.isSafeInteger(Number(value)) ? Number(value) : String(value)),
   }),
-  json: (sum) => {
-    const isSafe = `${sum} between -9007199254740991 and 9007199254740991`;
-    return [{ sql: `case when ${isSafe} then ${sum}::text else '"' || ${sum} || '"' end` }];
-  },
+  json: (n) => [
+    { sql: `case when abs(${n}) < 1::bigint << 53 then ${n}::text else '"' || ${n} || '"' end` },
+  ],
 };

@@ -17,15 +17,16 @@ export function related(of: Relation, field: Field<string | bigint | boolean>): 
   return { ...key, of, about: `${key.about} of the ${of.table.words.singular}` };
 }
 
-/** Groups rows by day, in UTC. */
-export function day(field: Field<Date>): GroupKey {
-  const toSql = (own: string) => (field.kind === DATE ? own : `(${own} at time zone 'UTC')::date`);
-  return { field, kind: DATE, about: `the day of \`${field.name}\`, in UTC`, toSql };
+function byTime(field: Field<Date>, what: string, toDay: GroupKey['toSql']): GroupKey {
+  const toUtc = (own: string) => (field.kind === DATE ? own : `(${own} at time zone 'UTC')`);
+  const about = `${what} of \`${field.name}\`, in UTC`;
+  return { field, kind: DATE, about, toSql: (own) => toDay(toUtc(own)) };
 }
 
+/** Groups rows by day, in UTC. */
+export const day = (field: Field<Date>): GroupKey =>
+  byTime(field, 'the day', (time) => `${time}::date`);
+
 /** Groups rows by month, in UTC. */
-export function month(field: Field<Date>): GroupKey {
-  const { toSql } = day(field);
-  const about = `the first day of the month of \`${field.name}\`, in UTC`;
-  return { field, kind: DATE, about, toSql: (own) => `date_trunc('month', ${toSql(own)})::date` };
-}
+export const month = (field: Field<Date>): GroupKey =>
+  byTime(field, 'the first day of the month', (time) => `date_trunc('month', ${time})::date`);

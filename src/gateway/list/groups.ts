@@ -6,11 +6,10 @@ import type { Field, StoredTable } from '../model/stored-table.ts';
 import { toEnumName } from '../model/words.ts';
 import type { Relation } from './condition.ts';
 
-/** What rows are grouped by: a value computed from a column of theirs or, with `of`, of a related row. */
+/** What rows are grouped by: SQL for a value of this kind, given a column of the row or, with `of`, of a related row. */
 export interface GroupKey {
   readonly field: Field;
   readonly of?: Relation;
-  /** The kind of the value, a phrase for it, and SQL for it, given the column. */
   readonly kind: Kind;
   readonly about: string;
   toSql(this: void, column: string): string;
@@ -30,9 +29,7 @@ export type ReadGroups = (select: Sql) => Promise<Group[]>;
 
 /** The SELECT of a single group. */
 export const COUNT = sql`select count(*)::integer as count from "#row"`;
-
 export const countIn = ([group]: readonly Group[]): number => group?.['count'] ?? 0;
-
 export const MAX_GROUPS = 100;
 
 /** Returns the name of the field with the object that a foreign key refers to. */
@@ -40,7 +37,6 @@ export const toObjectName = (key: string): string => key.replace(/Id$/, '');
 
 const valueOf = ({ field, of, toSql }: GroupKey): string =>
   toSql(`"#${of?.by ?? 'row'}".${field.ownColumn}`);
-
 const joinRow = ({ by, table }: Relation): string =>
   ` left join ${table.name} as "#${by}" on "#${by}".${table.id.column} = "#row".${by}`;
 
@@ -62,8 +58,8 @@ export function selectGroups({ by, sum = [] }: Groups, names: readonly string[])
   const sums = sum.map((each) => `coalesce(sum("#row".${each.ownColumn}), 0) as "${each.name}"`);
   const joins = Array.from(new Set(keys.flatMap(({ of }) => of ?? [])), joinRow).join('');
   return raw(`select ${[...columns, ...sums].join()}, count(*)::integer as count,
-    row_number() over (order by count(*) desc, ${values.join()}) as "#number"
-    from "#row"${joins} group by ${names.map((_name, index) => index + 1).join()} order by "#number" limit ${MAX_GROUPS + 1}`);
+    row_number() over (order by count(*) desc, ${values.join()}) as "#number" from "#row"${joins}
+    group by ${names.length === 1 ? '1' : '1, 2'} order by "#number" limit ${MAX_GROUPS + 1}`);
 }
 
 /** Returns the groups of a repository. @throws Error if its rows can't be grouped like this */
@@ -79,9 +75,10 @@ export function createGroups<Row>(table: StoredTable<Row>, groups?: Groups): Gro
     const rule = `must be a column of ${name}, to whose rows a required column refers`;
     throw new Error(`Groups of ${table.name} can't use ${field.column}: it ${rule}.`);
   }
-  const objects = Object.keys(by).filter((name) => by[name]?.field.isReference);
-  const names = [...Object.keys(by), ...objects.map(toObjectName), ...sum.map(({ name }) => name)];
-  const all = ['count', 'sum', ...names].map(toEnumName);
+  const keys = Object.keys(by);
+  if (keys.length === 0) throw new Error(`Groups of ${table.name} need a key.`);
+  const objects = keys.filter((name) => by[name]?.field.isReference).map(toObjectName);
+  const all = ['count', 'sum', ...keys, ...objects, ...sum.map(({ name }) => name)].map(toEnumName);
   const again = all.find((name, index) => all.indexOf(name) < index);
   if (again === undefined) return groups;
   const rule = 'rename a key; that of an id must end with Id';

@@ -118,7 +118,7 @@ function createReader<Row>(listing: Listing<Row>, parent?: string) {
   const readGroups = async (
     db: Database,
     ids: readonly bigint[],
-    { filter, select }: GroupArguments,
+    { filter, select }: ListArguments & { readonly select: Sql },
   ): Promise<(id: bigint) => Group[]> => {
     const { filters, planning } = toWindow({ filter });
     const rows = sql`select * from ${from} ${whereAll([...ofParent, ...filters])}`;
@@ -127,11 +127,6 @@ function createReader<Row>(listing: Listing<Row>, parent?: string) {
   };
 
   return { toWindow, readPages, readGroups };
-}
-
-interface GroupArguments extends Pick<ListArguments, 'filter'> {
-  /** The SELECT of the groups or the count (groups.ts). */
-  readonly select: Sql;
 }
 
 /** Loads a list of the rows, or its groups or count, that belong to a parent. */
@@ -171,7 +166,7 @@ export interface ListSql {
 export interface ListLoaders<Row> {
   readonly source: ListSql;
   readonly loadPage: ListLoader<ListArguments, Page<Row>>;
-  readonly loadGroups: ListLoader<GroupArguments, Group[]>;
+  readonly loadGroups: ListLoader<ListArguments & { readonly select: Sql }, Group[]>;
 }
 
 /** Creates the loaders of a list: of all rows, or of the rows that belong to a parent. */

@@ -10,10 +10,6 @@ import { listOf } from './cost-directives.ts';
 import type { Builder } from './pothos.ts';
 import { relatedRow } from './rows.ts';
 
-// Refers to a type by its name, which Pothos finds when the schema is built.
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion
-const typeNamed = (name: string) => name as unknown as OutputRef<object>;
-
 const defineSums = (builder: Builder, { prefix, plural }: Words, { sum = [] }: Groups) =>
   builder.objectRef<Group>(`${prefix}Sums`).implement({
     description: `Sums over the ${plural} in a group. Null counts as 0.`,
@@ -26,14 +22,16 @@ const defineSums = (builder: Builder, { prefix, plural }: Words, { sum = [] }: G
 
 function defineGroup(builder: Builder, words: Words, groups: Groups, all: readonly Repository[]) {
   const { prefix, plural } = words;
-  const Sums = groups.sum && defineSums(builder, words, groups);
+  const Sums = groups.sum?.length ? defineSums(builder, words, groups) : undefined;
   return builder.objectRef<Group>(`${prefix}Group`).implement({
     description: `The ${plural} with the same values of the keys.`,
     fields: (t) => {
       const keys = Object.entries(groups.by).flatMap(([name, { field, kind, about }]) => {
         const orNone = field.isNullable ? `, or if the ${plural} have none` : '';
         const nullable = (type: string, what: string) => ({
-          type: typeNamed(type),
+          // Pothos finds the type by its name when the schema is built.
+          // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+          type: type as unknown as OutputRef<object>,
           nullable: true as const,
           description: `${upperFirst(what)}. Null if the groups are not by this key${orNone}.`,
         });
@@ -46,27 +44,22 @@ function defineGroup(builder: Builder, words: Words, groups: Groups, all: readon
         return [value, [toObjectName(name), object] as const];
       });
       const count = t.exposeInt('count', { description: `The number of ${plural} in the group.` });
-      const sum =
-        Sums &&
-        t.field({
-          type: Sums,
-          description: `Sums over the ${plural} in the group.`,
-          extensions: { listPart: { kind: 'object' } },
-          resolve: (group) => group,
-        });
-      return { ...Object.fromEntries(keys), count, ...(sum && { sum }) };
+      const sum = {
+        description: `Sums over the ${plural} in the group.`,
+        extensions: { listPart: { kind: 'object' } as const },
+        resolve: (group: Group) => group,
+      };
+      const sums = Sums && { sum: t.field({ type: Sums, ...sum }) };
+      return { ...Object.fromEntries(keys), count, ...sums };
     },
   });
 }
 
 /** Defines the groups that a repository names, in the type of its lists. */
-export function defineGroups(
-  builder: Builder,
-  { words, groups }: Repository,
-  all: readonly Repository[],
-): void {
-  if (!groups) return;
+export function defineGroups(builder: Builder, of: Repository, all: readonly Repository[]): void {
+  const { words, groups } = of;
   const { prefix, plural } = words;
+  if (!groups) return;
   const Key = builder.enumType(`${prefix}GroupKey`, {
     description: `What ${plural} can be grouped by.`,
     values: Object.fromEntries(
@@ -92,18 +85,18 @@ export function defineGroups(
       }),
     }),
   });
-  const description = `The groups of all ${plural} in the whole list, whatever its page and order.`;
   const read = ({ by }: { readonly by: readonly string[] }) => selectGroups(groups, by);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   builder.objectField(`${prefix}Connection` as never, 'groups', (t) =>
     t.field({
       type,
-      description,
+      description: `The groups of all ${plural} in the whole list, whatever its page and order.`,
       args: {
         by: t.arg({ type: [Key], required: true, description: 'One key, or two different keys.' }),
       },
       extensions: {
         directives: { cost: COUNT_COST, ...listOf(MAX_GROUPS, [], ['nodes']).directives },
+        listPart: { kind: 'count' },
         sql: { kind: 'aggregate' },
         read,
       },

@@ -2,6 +2,9 @@ import { assert, asyncProperty, constantFrom, record, subarray, tuple } from 'fa
 import { raw } from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
+import { groupBy } from '../../../src/gateway/index.ts';
+import type { Groups } from '../../../src/gateway/list/groups.ts';
+import { orders as repository } from '../../../src/store/order/orders.ts';
 import { describeOnGateways, gateway } from '../../support/gateway.ts';
 import { insertRows } from '../../support/make.ts';
 import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
@@ -116,6 +119,19 @@ async function expectData(
 /** Returns a pet with orders that are all in one group. */
 const petWith = (petId: string, count: number) => ({
   orders: { groups: { nodes: [{ petId, count }] } },
+});
+
+it('take an enum, a boolean or an id as a key, and only numbers as sums, by their types', () => {
+  const { petId, quantity, shipDate } = repository.fields;
+  // @ts-expect-error -- the values of few orders are the same
+  expect(() => groupBy.value(quantity)).toThrow('unlike orders.quantity');
+  // @ts-expect-error -- a time has no groups but its day and its month
+  expect(() => groupBy.value(shipDate)).toThrow('unlike orders.ship_date');
+  // @ts-expect-error -- an id is no number
+  expect(groupBy.day(petId).kind.graphql).toBe('Date');
+  // @ts-expect-error -- neither is a time
+  const sum: Required<Groups>['sum'] = [shipDate];
+  expect(sum).toHaveLength(1);
 });
 
 describeOnGateways(() => {

@@ -45,10 +45,6 @@ const INTROSPECTION_COSTS = new Map<unknown, number>([
   [TypeMetaFieldDef, 5000],
 ]);
 
-/** Whether a part of a list reads all of its rows. */
-const countsAll = ({ extensions: { listPart, sql } }: GraphQLField<unknown, unknown>): boolean =>
-  listPart?.kind === 'count' || sql?.kind === 'aggregate';
-
 /** The page around a selection, or of a field. */
 interface Around {
   /** The connection's fields that have one value per row. */
@@ -135,12 +131,13 @@ export class Estimator {
     // A list without fields for its rows is a plain list of values.
     const values = page.rowFields.length === 0 ? page.size : 1;
     const inside = multiplyEstimate(this.#insideOf(field, node, page), values);
-    const weight = weightOf(field) * (countsAll(field) ? around.scanFactor : 1);
+    const { listPart, sql } = field.extensions;
+    const weight = weightOf(field) * (listPart?.kind === 'count' ? around.scanFactor : 1);
     const args = costOfArguments(node, field, this.#variables, this.used);
     const own = {
       cost: weight + (page === NO_PAGE ? 0 : page.size) + page.scanFactor * args,
       bytes: bytesOf(field, node, values),
-      statements: READING_KINDS.has(field.extensions.sql?.kind) ? 1 : 0,
+      statements: READING_KINDS.has(sql?.kind) ? 1 : 0,
     };
     const rows = around.rowFields.includes(name) ? around.size : 1;
     return multiplyEstimate(addEstimates(own, inside), rows);

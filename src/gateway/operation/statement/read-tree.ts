@@ -137,8 +137,8 @@ class Reader {
   #readField(selected: Selected): Node {
     const { row, field } = selected;
     const { sql: how, listPart } = field.extensions;
-    if (listPart) return this.#readPart(listPart, selected);
     if (how?.kind === 'row' || how?.kind === 'aggregate') return this.#readRow(how, selected);
+    if (listPart) return this.#readPart(listPart, selected);
     if (how?.kind === 'list' || how?.kind === 'count') return this.#readList(how, selected);
     return row ? this.#readOfRow(selected, row) : unsupported();
   }

@@ -145,14 +145,13 @@ function writePart(part: Items | ListValue, scope: Scope): readonly Part[] {
 
 /** Writes the groups of a list. `group by ()` makes one row of them, even if only `__typename` is selected. */
 function writeGroups(node: RowNode, page: WrittenPage, scope: Scope): readonly Part[] {
-  const { list, window, where } = page;
   const select = given(scope.textOf, given(scope.args.pieceOf, node));
   const { json, joins } = writeInside(node.json, scope, {
-    list: { ...list, isNumbered: true },
-    window: { ...window, size: MAX_GROUPS, hasNext: 'if read', order: raw('"#number"') },
-    where,
+    ...page,
+    list: { ...page.list, isNumbered: true },
+    window: { ...page.window, size: MAX_GROUPS, hasNext: 'if read', order: raw('"#number"') },
   });
-  const rows = `with "#row" as (select * from ${list.table.name}${where(window.filters)})`;
+  const rows = `with "#row" as (select * from ${page.list.table.name}${page.where(page.window.filters)})`;
   return [{ sql: `(${rows} select ${json} from (${select}) ${node.alias}${joins} group by ())` }];
 }
 
