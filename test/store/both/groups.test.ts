@@ -228,7 +228,7 @@ describeOnGateways(() => {
           nodes { id } totalCount
           open: groups(by: COMPLETE) { nodes { complete count } }
           byKind: groups(by: CATEGORY_ID) { __typename hasMore nodes { category { name } } }
-          types: groups(by: [PET_ID]) { __typename }
+          types: groups(by: [COMPLETE]) { __typename }
         } }`,
         {
           orders: {
