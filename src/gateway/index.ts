@@ -11,6 +11,7 @@ export { onlyRow, type Session } from './database/session.ts';
 
 // Tables and lists: how a type's rows are read, filtered, sorted and written.
 export * as filterBy from './list/filter-by.ts';
+export * as groupBy from './list/group-by.ts';
 export { defineWrite } from './model/define-write.ts';
 export { createBatcher, type DataSource, MAX_SHARED } from './model/loaders.ts';
 export { insertLines, linesOf, rowsOfLines } from './model/lines.ts';

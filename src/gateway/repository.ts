@@ -7,6 +7,7 @@ import { isStillReferenced } from './database/database-errors.ts';
 import { onlyRow, type Session } from './database/session.ts';
 import { type ColumnCondition, isOfColumn } from './list/condition.ts';
 import { createParseFilter, type Filters, requireIndex } from './list/filter.ts';
+import { createGroups, type Groups } from './list/groups.ts';
 import {
   createListing,
   type Listing,
@@ -47,6 +48,8 @@ interface Options<Row, Of extends Inputs<Row>> {
   readonly filters: (fields: StoredTable<Row>['fields']) => Filters;
   /** The first sort is the default. */
   readonly sorts: Sorts<keyof Row & string>;
+  /** What callers can group a list by. If omitted, lists have no groups. */
+  readonly groups?: (fields: StoredTable<Row>['fields']) => Groups;
   /** The error for an id that does not exist, if it differs from the default. */
   readonly notFound?: ErrorAbout<bigint>;
   /** Additional errors that mutations of these rows return. */
@@ -72,6 +75,7 @@ export interface Repository<Row extends object = object, New = unknown> extends 
   readonly constraints: readonly Constraint[];
   readonly filters: Filters;
   readonly sorts: ListSorts;
+  readonly groups: Groups | undefined;
   readonly notFound: ErrorAbout<bigint>;
   /** The error for deleting a row that other rows refer to. */
   readonly inUse: ErrorAbout<bigint> | undefined;
@@ -199,9 +203,7 @@ const createPagesBy =
     return pagesOf(
       listing,
       `${toFieldName(words.plural)}By${upperFirst(name.replace(/Id$/, ''))}`,
-      // A column that refers to rows contains their ids.
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      { column: field.ownColumn, of: (row) => row[name] as bigint | null },
+      field.ownColumn,
     );
   };
 
@@ -223,6 +225,7 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
   const rules = createRules<Row, Of>(inputs);
   const { newRule, updateRule } = rules;
   const sorts = createSorts(table, options.sorts);
+  const groups = createGroups(table, options.groups?.(table.fields));
   const listing = createListing(table, filters, sorts);
   const loader = byId(lowerFirst(type), table, read);
   const parseChanges = createParseFilter(filters, 'changes');
@@ -233,6 +236,7 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
     constraints,
     filters,
     sorts,
+    groups,
     notFound: NotFound,
     inUse: InUse,
     errors: [

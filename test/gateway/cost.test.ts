@@ -53,6 +53,16 @@ describe('the cost of an operation', () => {
     ['{ category(id: 1) { pets(first: 0) { totalCount } } }', 2, 1 + LIST + COUNT],
     ['{ categories(first: 3) { nodes { petCount } } }', 1, LIST + 3 * (ROW + 1 + COUNT)],
     [
+      '{ orders(first: 0) { groups(by: CATEGORY_ID) { nodes { category { name } count } hasMore } } }',
+      2,
+      LIST + COUNT * WHOLE + 100 * (ROW + 1 + RELATION + 2) + 1,
+    ],
+    [
+      '{ categories(first: 3) { nodes { pets(first: 0) { ...F } } } } fragment F on PetConnection { groups(by: STATUS) { nodes { count } } }',
+      2,
+      LIST + 3 * (ROW + 1 + LIST + COUNT + 100 * (ROW + 2)),
+    ],
+    [
       '{ inventory(first: 0, filter: { status: [SOLD] }) { nodes { id: petId } } }',
       1,
       LIST + SEARCH * WHOLE,

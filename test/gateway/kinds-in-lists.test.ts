@@ -23,7 +23,7 @@ const VALUES = {
   DateTime: ['2027-01-02T03:04:05.006Z', '9999-12-31T23:59:59.999Z', '2026-01-01T00:00:00.000Z'],
   Date: ['2027-01-02', '9999-12-31', '0001-01-01'],
   Size: ['small', 'large', 'huge'],
-} as const satisfies Record<keyof typeof KINDS | 'Size', readonly unknown[]>;
+} as const satisfies Record<Exclude<keyof typeof KINDS, 'Sum'> | 'Size', readonly unknown[]>;
 const ROWS = 20;
 const PAGE = 8;
 

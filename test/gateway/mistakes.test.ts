@@ -83,6 +83,12 @@ const EDITS: readonly Edit[] = [
   ),
 ];
 
+const TITLE_IN_GROUPS: Edit = [
+  'book.ts',
+  '({ authorId, releasedOn, copies }) => ({',
+  '({ authorId, releasedOn, copies, title }) => ({',
+];
+
 describe('a store with a mistake does not start, and says why', () => {
   it.each<[string, Edit[], string]>([
     [
@@ -132,6 +138,46 @@ describe('a store with a mistake does not start, and says why', () => {
       ],
       'Query.counts needs the maximum size of its list: extensions: listOf(100), for example, or ' +
         'extensions: { directives: { ...listOf(100).directives, cost } } with a cost.',
+    ],
+    [
+      'groups without keys',
+      [
+        ['book.ts', 'authorId: groupBy.value(authorId),', ''],
+        ['book.ts', 'releasedOnDay: groupBy.day(releasedOn),', ''],
+        ['book.ts', 'releasedOnMonth: groupBy.month(releasedOn),', ''],
+      ],
+      'Groups of books need a key.',
+    ],
+    [
+      'groups by a string',
+      [['book.ts', 'groupBy.value(authorId)', 'groupBy.value(title)'], TITLE_IN_GROUPS],
+      'groupBy.value needs an enum, a boolean or a foreign key, unlike books.title.',
+    ],
+    [
+      'groups by the column of a row that need not exist',
+      [
+        [
+          'book.ts',
+          'authorId: groupBy.value(authorId)',
+          `authorId: groupBy.related({ table: authors, by: 'author_id' }, authorId)`,
+        ],
+      ],
+      "Groups of books can't use books.author_id: it must be a column of authors, to whose rows a required column refers.",
+    ],
+    [
+      'groups by a column of another table',
+      [['book.ts', 'groupBy.day(releasedOn)', 'groupBy.day({ ...releasedOn, column: "x.y" })']],
+      "Groups of books can't use x.y: it must be a column of books, to whose rows a required column refers.",
+    ],
+    [
+      'groups with an id whose name is that of the object',
+      [['book.ts', 'authorId: groupBy.value(authorId)', 'author: groupBy.value(authorId)']],
+      'Groups of books have two values named AUTHOR: rename a key; that of an id must end with Id.',
+    ],
+    [
+      'groups with a key that is named like a sum',
+      [['book.ts', 'releasedOnDay: groupBy', 'copies: groupBy']],
+      'Groups of books have two values named COPIES: rename a key; that of an id must end with Id.',
     ],
     [
       'a type whose list no field returns',

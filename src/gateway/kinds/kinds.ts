@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import type { Kind } from './kind.ts';
-import { BOOLEAN, ID, INT, sortBy } from './numbers.ts';
+import { BOOLEAN, ID, INT, sortBy, SUM } from './numbers.ts';
 import { TEXT } from './text.ts';
 import { DATE, DATE_TIME } from './times.ts';
 
@@ -13,6 +13,7 @@ export const KINDS = {
   Boolean: BOOLEAN,
   DateTime: DATE_TIME,
   Date: DATE,
+  Sum: SUM,
 } as const;
 
 export const kindOfScalar = (name: string): Kind | undefined =>

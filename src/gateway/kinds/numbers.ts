@@ -1,3 +1,5 @@
+import { GraphQLScalarType } from 'graphql';
+import { BigIntResolver } from 'graphql-scalars';
 import { z } from 'zod';
 
 import { Id, isRowId } from '../contract/parse.ts';
@@ -47,4 +49,19 @@ export const BOOLEAN: Kind<boolean> = {
   fromText: (text) => text === 't' || text === 'true',
   json: (column) => [{ sql: `${column}::text` }],
   sort: sortBy(z.enum(['true', 'false'])),
+};
+
+/** A sum of numbers, which can be larger than each of them. No column is of this kind. */
+export const SUM: Kind<bigint> = {
+  ...ID,
+  graphql: 'BigInt',
+  scalar: new GraphQLScalarType({
+    ...BigIntResolver.toConfig(),
+    description:
+      'A whole number: beyond ±9007199254740991, a string of digits; else a JSON number.',
+    serialize: (value) => (Number.isSafeInteger(Number(value)) ? Number(value) : String(value)),
+  }),
+  json: (n) => [
+    { sql: `case when abs(${n}) < 1::bigint << 53 then ${n}::text else '"' || ${n} || '"' end` },
+  ],
 };

@@ -82,12 +82,6 @@ export interface Listing<Row> {
   };
 }
 
-/** The column that references the parent row. */
-export interface Parent<Row> {
-  readonly column: string;
-  readonly of: (row: Row) => bigint | null;
-}
-
 /** @throws Error if a filter or a sort lacks its index, or changes can't be filtered as declared */
 export function createListing<Row>(
   table: StoredTable<Row>,

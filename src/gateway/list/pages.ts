@@ -5,7 +5,8 @@ import type { Recipient } from '../database/recipient.ts';
 import { bindSource, createBatcher, type DataSource } from '../model/loaders.ts';
 import { columnsOf, type Table } from '../model/stored-table.ts';
 import { encodeCursor } from './cursor.ts';
-import type { ListArguments, Listing, Parent } from './listing.ts';
+import type { Group } from './groups.ts';
+import type { ListArguments, Listing } from './listing.ts';
 import { createToWindow, type Window } from './window.ts';
 
 /** A row and its cursor, which is encoded only when read. */
@@ -67,23 +68,34 @@ function toPage<Row>(listing: Listing<Row>, window: Window, rows: Row[]): Page<R
 export const ALL_ROWS = 0n;
 
 /**
- * Creates the functions that read a list: of all rows, or of the rows that belong to each parent, with one statement
- * for all parents.
+ * Creates the functions that read a list: of all rows, or of the rows whose column `parent` refers to each parent, with
+ * one statement for all parents.
  */
-function createReader<Row>(listing: Listing<Row>, parent?: Parent<Row>) {
+function createReader<Row>(listing: Listing<Row>, parent?: string) {
   const toWindow = createToWindow(listing);
   const columns = columnsOf(listing.table);
   const from = raw(listing.table.name);
-  const column = raw(parent?.column ?? '');
+  const ofParent = parent === undefined ? [] : [raw(`${parent} = "#parent".id`)];
 
-  const selectPage = (conditions: readonly Sql[], window: Window): Sql =>
-    selectRows(columns, sql`${from} ${whereAll(conditions)}`, window, window.size + 1);
-
-  const selectPages = (ids: readonly bigint[], window: Window): Sql => {
-    const page = selectPage([sql`${column} = "#parent".id`, ...window.conditions], window);
-    return sql`
-      select page.* from unnest((select ${ids}::bigint[])) as "#parent" (id)
-      cross join lateral (${page}) as page`;
+  /** Runs a SELECT for each parent. Returns the function that returns the rows of a parent. */
+  const readEach = async <Read>(
+    db: Database,
+    ids: readonly bigint[],
+    select: Sql,
+    effort: Pick<Window, 'planning' | 'load'>,
+  ): Promise<(id: bigint) => Read[]> => {
+    const statement =
+      parent === undefined
+        ? select
+        : sql`
+          select "#parent".id as "#parent", page.*
+          from unnest((select ${ids}::bigint[])) as "#parent" (id)
+          cross join lateral (${select}) as page`;
+    const rowsOf = new Map<bigint, Read[]>(ids.map((id) => [id, []]));
+    for (const row of await db.query<Read & { readonly '#parent'?: bigint }>(statement, effort)) {
+      rowsOf.get(row['#parent'] ?? ALL_ROWS)?.push(row);
+    }
+    return (id) => rowsOf.get(id) ?? [];
   };
 
   /**
@@ -96,36 +108,28 @@ function createReader<Row>(listing: Listing<Row>, parent?: Parent<Row>) {
     args: ListArguments,
   ): Promise<(id: bigint) => Page<Row>> => {
     const window = toWindow(args);
-    const statement = parent ? selectPages(ids, window) : selectPage(window.conditions, window);
-    const rows = await db.query<Row>(statement, window);
-    const rowsOf = new Map<bigint, Row[]>(ids.map((id) => [id, []]));
-    for (const row of rows) rowsOf.get(parent?.of(row) ?? ALL_ROWS)?.push(row);
-    return (id) => toPage(listing, window, rowsOf.get(id) ?? []);
+    const rows = sql`${from} ${whereAll([...ofParent, ...window.conditions])}`;
+    const select = selectRows(columns, rows, window, window.size + 1);
+    const rowsOf = await readEach<Row>(db, ids, select, window);
+    return (id) => toPage(listing, window, rowsOf(id));
   };
 
-  /** Counts the rows of each parent that match a filter. A count is heavy, because it reads every row it counts. */
-  const readCounts = async (
+  /** Reads the groups or the count of each parent's rows that match a filter. This is heavy, because it reads all of them. */
+  const readGroups = async (
     db: Database,
     ids: readonly bigint[],
-    filter: ListArguments['filter'],
-  ): Promise<(id: bigint) => number> => {
+    { filter, select }: ListArguments & { readonly select: Sql },
+  ): Promise<(id: bigint) => Group[]> => {
     const { filters, planning } = toWindow({ filter });
-    const statement = parent
-      ? sql`select ${column} as id, count(*) from ${from}
-          ${whereAll([sql`${column} = any(${ids}::bigint[])`, ...filters])} group by 1`
-      : sql`select ${ALL_ROWS}::bigint as id, count(*) from ${from} ${whereAll(filters)}`;
-    const rows = await db.query<{ id: bigint; count: bigint }>(statement, {
-      planning,
-      load: 'heavy',
-    });
-    const counts = new Map(rows.map(({ id, count }) => [id, Number(count)]));
-    return (id) => counts.get(id) ?? 0;
+    const rows = sql`select * from ${from} ${whereAll([...ofParent, ...filters])}`;
+    const statement = sql`with "#row" as (${rows}) ${select}`;
+    return readEach(db, ids, statement, { planning, load: 'heavy' });
   };
 
-  return { toWindow, readPages, readCounts };
+  return { toWindow, readPages, readGroups };
 }
 
-/** Loads a list or count of the rows that belong to a parent. */
+/** Loads a list of the rows, or its groups or count, that belong to a parent. */
 type ListLoader<Args, Value> = (
   source: DataSource,
   key: { readonly parent: bigint; readonly args: Args },
@@ -162,19 +166,19 @@ export interface ListSql {
 export interface ListLoaders<Row> {
   readonly source: ListSql;
   readonly loadPage: ListLoader<ListArguments, Page<Row>>;
-  readonly loadCount: ListLoader<ListArguments['filter'], number>;
+  readonly loadGroups: ListLoader<ListArguments & { readonly select: Sql }, Group[]>;
 }
 
 /** Creates the loaders of a list: of all rows, or of the rows that belong to a parent. */
 export function pagesOf<Row>(
   listing: Listing<Row>,
   name = listing.table.name,
-  parent?: Parent<Row>,
+  parent?: string,
 ): ListLoaders<Row> {
-  const { toWindow, readPages, readCounts } = createReader(listing, parent);
+  const { toWindow, readPages, readGroups } = createReader(listing, parent);
   return {
-    source: { table: listing.table, toWindow, ...(parent && { parent: parent.column }) },
+    source: { table: listing.table, toWindow, ...(parent && { parent }) },
     loadPage: byParent(`${name}.pages`, readPages),
-    loadCount: byParent(`${name}.counts`, readCounts),
+    loadGroups: byParent(`${name}.counts`, readGroups),
   };
 }

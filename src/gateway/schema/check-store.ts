@@ -77,7 +77,7 @@ function* findWrongOptions({ schema, scopes }: CheckedStore): Generator<string> 
 }
 
 /** Whether a column of a table is a foreign key that refers to another table. */
-const refers = (from: Repository | undefined, column: string, to: string): boolean =>
+export const refers = (from: Repository | undefined, column: string, to: string): boolean =>
   from?.foreignKeys.some(({ columns, parent }) => columns.join() === column && parent === to) ===
   true;
 

@@ -1,6 +1,7 @@
 import type { OutputRef } from '@pothos/core';
 
 import type { CallContext } from '../context.ts';
+import { COUNT, countIn, type ReadGroups } from '../list/groups.ts';
 import type { ListArguments } from '../list/listing.ts';
 import { type ListLoaders, ALL_ROWS } from '../list/pages.ts';
 import { DEFAULT_PAGE } from '../list/window.ts';
@@ -15,7 +16,7 @@ const PAGE_SIZE = listOf(DEFAULT_PAGE, ['first', 'last'], ['edges', 'nodes']).di
 /** Returns a function that creates the options of a field with a page of the rows of a parent. */
 export const createPage =
   <Root extends object>(parentOf: (root: Root) => bigint) =>
-  <Row>({ source, loadPage, loadCount }: ListLoaders<Row>) => ({
+  <Row>({ source, loadPage, loadGroups }: ListLoaders<Row>) => ({
     extensions: {
       directives: { cost: { weight: '20' }, ...PAGE_SIZE },
       sql: { kind: 'list', source } satisfies FieldSql,
@@ -24,26 +25,28 @@ export const createPage =
     resolve: async (root: Root, args: ListArguments, { source: reads, recipient }: CallContext) => {
       const parent = parentOf(root);
       const page = await loadPage(reads, { parent, args }, recipient);
-      const totalCount = (): Promise<number> =>
-        loadCount(reads, { parent, args: args.filter }, recipient);
-      return { ...page, totalCount };
+      const readGroups: ReadGroups = (select) =>
+        loadGroups(reads, { parent, args: { filter: args.filter, select } }, recipient);
+      return { ...page, readGroups };
     },
   });
 
 // A count reads every row it counts.
-const COUNT_COST = { weight: '200' };
+export const COUNT_COST = { weight: '200' };
 
 /** Creates the options of a field with the number of rows of a parent. */
 export const createCount = <Row, Parent extends object>(
-  { source, loadCount }: ListLoaders<Row>,
+  { source, loadGroups }: ListLoaders<Row>,
   parentOf: (parent: Parent) => bigint,
 ) => ({
   extensions: {
     directives: { cost: COUNT_COST },
     sql: { kind: 'count', source } satisfies FieldSql,
   },
-  resolve: (parent: Parent, _args: object, context: CallContext): Promise<number> =>
-    loadCount(context.source, { parent: parentOf(parent), args: undefined }, context.recipient),
+  resolve: async (parent: Parent, _args: object, context: CallContext): Promise<number> => {
+    const key = { parent: parentOf(parent), args: { select: COUNT } };
+    return countIn(await loadGroups(context.source, key, context.recipient));
+  },
 });
 
 export const rootPage = createPage(() => ALL_ROWS);
@@ -54,7 +57,7 @@ export function defineTotalCount(builder: Builder): void {
     t.int({
       description: 'The number of items in the whole list, counted only if this field is selected.',
       extensions: { directives: { cost: COUNT_COST }, listPart: { kind: 'count' } },
-      resolve: ({ totalCount }) => totalCount(),
+      resolve: async ({ readGroups }) => countIn(await readGroups(COUNT)),
     }),
   );
 }

@@ -12,7 +12,8 @@ export type FieldArguments = Readonly<Record<string, unknown>>;
 export type FieldSql =
   // The row whose id the field's arguments are read as.
   | { readonly kind: 'row'; readonly table: Table<never> }
-  // The row of the SELECT that the field's arguments are read as. Its columns have the names of the type's fields.
+  // The row of the SELECT that the field's arguments are read as; in a list, its rows, which are groups of the list's rows.
+  // Its columns have the names of the type's fields.
   | { readonly kind: 'aggregate' }
   // A page of a list, or the number of its rows.
   | { readonly kind: 'list' | 'count'; readonly source: ListSql }
@@ -43,7 +44,7 @@ export type SqlOf<Of extends FieldSql['kind']> = Extract<FieldSql, { kind: Of }>
 export type ListValue =
   // The cursor of an item.
   | { readonly kind: 'cursor' }
-  // The number of all rows.
+  // The number of all rows, in total or in groups.
   | { readonly kind: 'count' }
   // Whether there are items after the page, or before it.
   | { readonly kind: 'hasMore'; readonly isAfter: boolean }

@@ -10,6 +10,7 @@ import {
   InvalidInput,
   Unauthenticated,
 } from '../contract/gateway-error.ts';
+import type { ReadGroups } from '../list/groups.ts';
 import type { ListPart } from './field-extensions.ts';
 import { useMutationsPlugin } from './mutations.ts';
 import { CURSOR_BYTES } from './sizes.ts';
@@ -28,8 +29,9 @@ interface BuilderTypes<Types extends StoreTypes, Context extends object = CallCo
     ID: { Input: string; Output: bigint | string };
     DateTime: { Input: Date; Output: Date };
     Date: { Input: Date; Output: Date };
+    BigInt: { Input: bigint; Output: bigint };
   };
-  Connection: { totalCount: () => Promise<number> };
+  Connection: { readGroups: ReadGroups };
   DefaultFieldNullability: false;
   DefaultEdgesNullability: false;
   DefaultNodeNullability: false;

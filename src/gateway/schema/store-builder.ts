@@ -11,6 +11,7 @@ import { checkStore, requireTypes } from './check-store.ts';
 import { defineTotalCount } from './connections.ts';
 import { DIRECTIVES } from './cost-directives.ts';
 import { ErrorTypes } from './error-types.ts';
+import { defineGroups } from './groups.ts';
 import { InputTypes } from './input-types.ts';
 import { defineNodes } from './nodes.ts';
 import { type Builder, type StoreTypes, createPothos } from './pothos.ts';
@@ -35,8 +36,8 @@ function defineRoots(builder: Builder, tables: BuilderOptions['tables']): void {
   const types = Object.values(tables).flatMap(({ columns }) =>
     Object.values(columns).map(({ type }) => type),
   );
-  // Changes have a time, so every schema needs DateTime.
-  const used = new Set(['DateTime', ...types]);
+  // Of changes and groups.
+  const used = new Set(['DateTime', 'Date', 'Sum', ...types]);
   for (const [type, { graphql, scalar }] of Object.entries<Kind>(KINDS)) {
     // Every scalar's name is in BuilderTypes.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
@@ -115,7 +116,9 @@ export class StoreBuilder<Types extends StoreTypes> {
     this.#isComplete = true;
     const { tables, scopes } = this.#options;
     requireTypes({ tables, repositories: this.#repositories });
-    this.#changes.defineLog([...this.#repositories.values()]);
+    const repositories = [...this.#repositories.values()];
+    this.#changes.defineLog(repositories);
+    for (const each of repositories) defineGroups(this.#pothos, each, repositories);
     const errorCodes = this.#errors.defineCodes();
     // Fields are in the order of their definition, so each type starts with its id.
     const schema = replaceId(

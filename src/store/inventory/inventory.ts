@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { createRepository, errorOf, filterBy } from '../../gateway/index.ts';
+import { createRepository, errorOf, filterBy, groupBy } from '../../gateway/index.ts';
 import { ofPet, PetNotFound, pets } from '../pet/pets.ts';
 import { table } from '../tables.ts';
 import { StockQuantity } from '../values.ts';
@@ -71,6 +71,13 @@ export const inventoryItems = createRepository(table('InventoryItem'), {
     petId: 'Order by the id of the pet.',
     quantity: 'Order by the number of units in stock.',
   },
+  groups: ({ quantity }) => ({
+    by: {
+      status: groupBy.related(ofPet, pets.fields.status),
+      categoryId: groupBy.related(ofPet, pets.fields.categoryId),
+    },
+    sum: [quantity],
+  }),
   // Mutations create missing inventory rows, so only the pet can be missing.
   notFound: PetNotFound,
   errors: [InsufficientStock, StockLimitExceeded, StaleInventory],

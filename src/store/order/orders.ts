@@ -7,6 +7,7 @@ import {
   errorOf,
   filterBy,
   type GatewayError,
+  groupBy,
   Id,
   isOutOfRange,
   type Session,
@@ -62,6 +63,16 @@ export const orders = createRepository(table('Order'), {
     id: 'Order by id.',
     shipDate: 'Order by ship date. Orders without a ship date count as the latest.',
   },
+  groups: ({ petId, complete, shipDate, quantity }) => ({
+    by: {
+      petId: groupBy.value(petId),
+      categoryId: groupBy.related(ofPet, pets.fields.categoryId),
+      complete: groupBy.value(complete),
+      shipDateDay: groupBy.day(shipDate),
+      shipDateMonth: groupBy.month(shipDate),
+    },
+    sum: [quantity],
+  }),
   errors: [OrderComplete],
 });
 

@@ -5,6 +5,7 @@ import {
   createRepository,
   errorOf,
   filterBy,
+  groupBy,
   insertLines,
   type Session,
 } from '../../gateway/index.ts';
@@ -113,6 +114,9 @@ export const pets = createRepository(petTable, {
     id: 'Order by id.',
     name: 'Order by name.',
   },
+  groups: ({ status, categoryId }) => ({
+    by: { status: groupBy.value(status), categoryId: groupBy.value(categoryId) },
+  }),
   errors: [PetNotAvailable],
   read: petsByIds,
   // Creates pets, and inventory rows for the pets with a quantity, in one statement.

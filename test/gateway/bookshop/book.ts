@@ -8,6 +8,7 @@ import {
   derivedValue,
   errorOf,
   filterBy,
+  groupBy,
   Id,
   IDEMPOTENCY_KEY,
   parseId,
@@ -56,6 +57,14 @@ const books = createRepository(table('Book'), {
     title: 'Order by title.',
     releasedOn: 'Order by release date. Books without a release date count as the latest.',
   },
+  groups: ({ authorId, releasedOn, copies }) => ({
+    by: {
+      authorId: groupBy.value(authorId),
+      releasedOnDay: groupBy.day(releasedOn),
+      releasedOnMonth: groupBy.month(releasedOn),
+    },
+    sum: [copies],
+  }),
   errors: [BookSoldOut],
 });
 

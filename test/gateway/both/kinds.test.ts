@@ -27,7 +27,8 @@ function valuesOf({ graphql, scalar, rule }: Kind): { type: GraphQLScalarType; v
 }
 
 describeOnGateways(() => {
-  describe.each(Object.entries<Kind>(KINDS))('values of the kind %s', (_name, kind) => {
+  const { Sum, ...ofColumns } = KINDS;
+  describe.each(Object.entries<Kind>(ofColumns))('values of the kind %s', (_name, kind) => {
     const { type, values } = valuesOf(kind);
     const parameter = (value: unknown) =>
       sql`${value === null ? null : kind.toParameter(value)}${raw(`::${kind.sqlType}`)}`;
@@ -67,6 +68,26 @@ describeOnGateways(() => {
       },
     );
   });
+
+  it.each([
+    0n,
+    2n ** 31n,
+    2n ** 53n - 1n,
+    2n ** 53n,
+    -(2n ** 53n - 1n),
+    -(2n ** 53n),
+    2n ** 63n - 1n,
+  ])(
+    'a sum gets the same JSON form from PostgreSQL and from graphql-js, a number only if JavaScript has it: %s',
+    async (value) => {
+      const [row] = await gateway.db.query<{ json: string }>(
+        sql`select ${raw(concatenate(Sum.json('value')))} as json from (select ${value}::bigint as value) as each`,
+      );
+      const isExact = BigInt(Number(value)) === value && Number.isSafeInteger(Number(value));
+      expect(row?.json).toBe(isExact ? `${value}` : `"${value}"`);
+      expect(JSON.stringify(Sum.scalar?.serialize(value))).toBe(row?.json);
+    },
+  );
 
   it.each([
     ['DateTime', '0044-03-15T12:00:00+00:00 BC'],

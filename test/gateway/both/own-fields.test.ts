@@ -90,6 +90,45 @@ describeOnDatabases((database) => {
     expect(wrong.loggedWarnings).toEqual([expect.objectContaining({ fields: ['Query.books'] })]);
   });
 
+  it('groups are by the values of nullable columns too, and by the days and months of days', async () => {
+    await gateway.db.write(
+      raw(`insert into books (title, isbn, released_on, copies, author_id) values
+      ('A', '3333333333333', '2024-02-29', 5, 2), ('B', '4444444444444', '2024-02-01', 6, null)`),
+    );
+    await expectData(
+      `{ books {
+        byAuthor: groups(by: AUTHOR_ID) { nodes { authorId author { name } count sum { copies } } }
+        byMonth: groups(by: [RELEASED_ON_MONTH]) { nodes { releasedOnMonth releasedOnDay count } }
+        byDay: groups(by: [RELEASED_ON_DAY, AUTHOR_ID]) { nodes { releasedOnDay authorId } }
+      } }`,
+      {
+        books: {
+          byAuthor: {
+            nodes: [
+              { authorId: '1', author: { name: 'Ada' }, count: 2, sum: { copies: 2 } },
+              { authorId: '2', author: { name: 'Bo' }, count: 1, sum: { copies: 5 } },
+              { authorId: null, author: null, count: 1, sum: { copies: 6 } },
+            ],
+          },
+          byMonth: {
+            nodes: [
+              { releasedOnMonth: '2024-02-01', releasedOnDay: null, count: 2 },
+              { releasedOnMonth: null, releasedOnDay: null, count: 2 },
+            ],
+          },
+          byDay: {
+            nodes: [
+              { releasedOnDay: null, authorId: '1' },
+              { releasedOnDay: '2024-02-01', authorId: null },
+              { releasedOnDay: '2024-02-29', authorId: '2' },
+            ],
+          },
+        },
+      },
+    );
+    await gateway.db.write(raw(`delete from books where length(title) = 1`));
+  });
+
   it('a day that only SQL can store is an error of its field in every response, and is logged', async () => {
     for (const day of ['infinity', '-infinity', '10000-01-01']) {
       await gateway.db.write(raw(`update books set released_on = '${day}' where id = 2`));

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
+import { isEnumType } from 'graphql';
 import sql from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
@@ -55,6 +56,10 @@ const blocksIn = (language: string): Block[] =>
 
 const isRequest = ({ language, text }: Block): boolean =>
   language === 'graphql' || (language === 'sh' && text.startsWith('curl'));
+
+const ENUM_VALUES = Object.values(petStore.schema.getTypeMap()).flatMap((type) =>
+  isEnumType(type) ? type.getValues().map(({ name }) => name) : [],
+);
 
 /** Returns each request with the response shown below it. */
 const samplesOf = (blocks: readonly Block[]): { request: Block; response: Block | undefined }[] =>
@@ -251,6 +256,7 @@ describe.each(documents)('$file', ({ file, markdown }) => {
     const known = [
       ...Object.keys(Variables.shape),
       ...Object.keys(withGatewayErrors(petStore.errorCodes)),
+      ...ENUM_VALUES,
       ...OTHER_NAMES,
     ];
     expect(names.filter((name) => !known.includes(name))).toEqual([]);

@@ -50,9 +50,9 @@ import { writeTree } from './write-tree.ts';
  *     from unnest((select $1::bigint[])) with ordinality as "#request" (v1, number)
  *
  * A row is a subquery, a related row a lateral join, and a list a subquery that aggregates the items of its page. A
- * count is a subquery of its own. For `pageInfo`, one more row is read, and rows are numbered: if there are more rows than
- * the page's size, the list has another page. E'\x01' marks what can't be sent: here, an author
- * that does not exist, and an item with a value that is null in PostgreSQL but not in the schema.
+ * count is a subquery of its own, as are groups. For `pageInfo`, one more row is read, and rows are numbered: if there
+ * are more rows than the page's size, the list has another page. E'\x01' marks what can't be sent: here, an author that
+ * does not exist, and an item with a value that is null in PostgreSQL but not in the schema.
  *
  * Rows, lists and aggregates have arguments. The values in ids, filters and cursors become parameters; page sizes and
  * sorting become text. Up to eight requests of a tick that differ only in parameters share a statement: `$1` contains all

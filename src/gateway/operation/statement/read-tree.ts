@@ -84,7 +84,7 @@ function nodeIdOf(row: RowAlias, type: string): string {
   return `rtrim(encode((${text})::bytea, 'base64'), '=')`;
 }
 
-/** The columns of an aggregate have the names of the fields. */
+/** The columns of an aggregate and of a group have the names of the fields. */
 const columnOf = ({ table, alias }: RowAlias, field: string): string =>
   table ? `${alias}.${table.columns[field] ?? unsupported()}` : `${alias}."${field}"`;
 
@@ -140,8 +140,8 @@ class Reader {
   #readField(selected: Selected): Node {
     const { row, field } = selected;
     const { sql: how, listPart } = field.extensions;
-    if (listPart) return this.#readPart(listPart, selected);
     if (how?.kind === 'row' || how?.kind === 'aggregate') return this.#readRow(how, selected);
+    if (listPart) return this.#readPart(listPart, selected);
     if (how?.kind === 'list' || how?.kind === 'count') return this.#readList(how, selected);
     return row ? this.#readOfRow(selected, row) : unsupported();
   }
@@ -199,7 +199,7 @@ class Reader {
       ofParent: parent && `${parent} = ${idOf(selected.row ?? unsupported())}`,
       toWindow: (variables) => toWindow(argumentsOf(selected, variables)),
       json,
-      counts: kinds.has('count'),
+      counts: kinds.has('count') || kinds.has('row'),
       reads: isNumbered || kinds.has('items'),
       isNumbered,
     };

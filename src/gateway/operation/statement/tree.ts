@@ -20,7 +20,7 @@ export interface Value extends SqlValue {
 /** The alias of a row, such as t1. */
 export interface RowAlias {
   readonly alias: string;
-  /** The row's table; undefined for the row of an aggregate. */
+  /** The row's table; undefined for the row of an aggregate, and for a group. */
   readonly table?: Table<never>;
 }
 
@@ -29,7 +29,7 @@ export interface Stored extends RowAlias {
   readonly table: Table<never>;
 }
 
-/** The row whose id is in an argument, null if it does not exist; or the only row of the SELECT of an aggregate. */
+/** The row whose id is in an argument, null if it does not exist; or the rows of a SELECT: of an aggregate, or of groups. */
 export interface RowNode extends RowAlias {
   readonly kind: 'row';
   /** Returns the id, or the SELECT. Takes coerced variables. @throws the error of an argument, GraphQLError */

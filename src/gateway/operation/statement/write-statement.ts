@@ -84,7 +84,7 @@ function fromRequests(types: readonly string[]): string {
 export function writeStatement(tree: Tree, args: StatementArguments): StatementText {
   const windows = [...args.windowOf.values()];
   const isHeavy =
-    // An aggregate.
+    // An aggregate, or groups.
     tree.rows.some(({ table }) => table === undefined) ||
     tree.lists.some(({ counts }) => counts) ||
     windows.some((window) => window.load === 'heavy');

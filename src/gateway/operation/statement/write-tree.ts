@@ -1,6 +1,7 @@
 import { raw, type Sql } from 'sql-template-tag';
 
 import type { Part } from '../../kinds/kind.ts';
+import { MAX_GROUPS } from '../../list/groups.ts';
 import { selectRows } from '../../list/pages.ts';
 import type { Window } from '../../list/window.ts';
 import type { ListValue } from '../../schema/field-extensions.ts';
@@ -76,6 +77,7 @@ const fromRow = ({ table: { name, id }, alias }: Stored, joins: string): string 
   `from ${name} ${alias}${joins} where ${alias}.${id.column}`;
 
 function writeRow(node: RowNode, scope: Scope): readonly Part[] {
+  if (scope.page) return writeGroups(node, scope.page, scope);
   const { json, joins } = writeInside(node.json, scope);
   const { table, alias } = node;
   const piece = given(scope.textOf, given(scope.args.pieceOf, node));
@@ -139,6 +141,18 @@ function writePart(part: Items | ListValue, scope: Scope): readonly Part[] {
   if (part.kind === 'items') return writeItems(part, page, scope);
   if (part.kind === 'hasMore') return writeHasMore(part.isAfter, page);
   return writeEndCursor(part.isLast, page);
+}
+
+/** Writes the groups of a list. `group by ()` makes one row of them, even if only `__typename` is selected. */
+function writeGroups(node: RowNode, page: WrittenPage, scope: Scope): readonly Part[] {
+  const select = given(scope.textOf, given(scope.args.pieceOf, node));
+  const { json, joins } = writeInside(node.json, scope, {
+    ...page,
+    list: { ...page.list, isNumbered: true },
+    window: { ...page.window, size: MAX_GROUPS, hasNext: 'if read', order: raw('"#number"') },
+  });
+  const rows = `with "#row" as (select * from ${page.list.table.name}${page.where(page.window.filters)})`;
+  return [{ sql: `(${rows} select ${json} from (${select}) ${node.alias}${joins} group by ())` }];
 }
 
 /** Returns the rows of a page for FROM. If they are numbered, they include the row after them. */

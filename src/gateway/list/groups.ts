@@ -1,0 +1,86 @@
+import sql, { raw, type Sql } from 'sql-template-tag';
+
+import { InvalidInput } from '../contract/gateway-error.ts';
+import type { Kind } from '../kinds/kind.ts';
+import type { Field, StoredTable } from '../model/stored-table.ts';
+import { toEnumName } from '../model/words.ts';
+import type { Relation } from './condition.ts';
+
+/** What rows are grouped by: SQL for a value of this kind, given a column of the row or, with `of`, of a related row. */
+export interface GroupKey {
+  readonly field: Field;
+  readonly of?: Relation;
+  readonly kind: Kind;
+  readonly about: string;
+  toSql(this: void, column: string): string;
+}
+
+/** What callers can group a list by, and the numbers of which each group has the sum. */
+export interface Groups {
+  readonly by: Readonly<Record<string, GroupKey>>;
+  readonly sum?: readonly Field<number>[];
+}
+
+/** A group of rows: the columns of the SELECT, of whose types TypeScript knows nothing. */
+export type Group = Readonly<Record<string, never>>;
+
+/** Reads what a SELECT returns of the rows of a list, which are in `"#row"`. */
+export type ReadGroups = (select: Sql) => Promise<Group[]>;
+
+/** The SELECT of a single group. */
+export const COUNT = sql`select count(*)::integer as count from "#row"`;
+export const countIn = ([group]: readonly Group[]): number => group?.['count'] ?? 0;
+export const MAX_GROUPS = 100;
+
+/** Returns the name of the field with the object that a foreign key refers to. */
+export const toObjectName = (key: string): string => key.replace(/Id$/, '');
+
+const valueOf = ({ field, of, toSql }: GroupKey): string =>
+  toSql(`"#${of?.by ?? 'row'}".${field.ownColumn}`);
+const joinRow = ({ by, table }: Relation): string =>
+  ` left join ${table.name} as "#${by}" on "#${by}".${table.id.column} = "#row".${by}`;
+
+/**
+ * Returns a SELECT of the largest groups of the rows in `"#row"`, and of one more if there are more than MAX_GROUPS. Its
+ * columns are the keys (null if the groups are not by them), `count`, the sums, and the group's place as `#number`.
+ * @throws InvalidInput
+ */
+export function selectGroups({ by, sum = [] }: Groups, names: readonly string[]): Sql {
+  if (names.length < 1 || names.length > 2 || names[0] === names[1])
+    throw new InvalidInput([{ path: ['by'], message: 'must be one key, or two different keys.' }]);
+  const keys = names.flatMap((name) => by[name] ?? []);
+  const values = keys.map(valueOf);
+  // The first columns are those to group by.
+  const columns = [...new Set([...names, ...Object.keys(by)])].map((name, index) => {
+    const none = `null::${by[name]?.kind.sqlType.replace(/^text::/, '')}`;
+    return `${values[index] ?? none} as "${name}"`;
+  });
+  const sums = sum.map((each) => `coalesce(sum("#row".${each.ownColumn}), 0) as "${each.name}"`);
+  const joins = Array.from(new Set(keys.flatMap(({ of }) => of ?? [])), joinRow).join('');
+  return raw(`select ${[...columns, ...sums].join()}, count(*)::integer as count,
+    row_number() over (order by count(*) desc, ${values.join()}) as "#number" from "#row"${joins}
+    group by ${names.length === 1 ? '1' : '1, 2'} order by "#number" limit ${MAX_GROUPS + 1}`);
+}
+
+/** Returns the groups of a repository. @throws Error if its rows can't be grouped like this */
+export function createGroups<Row>(table: StoredTable<Row>, groups?: Groups): Groups | undefined {
+  if (!groups) return undefined;
+  const { by, sum = [] } = groups;
+  const columns = Object.values<Field>({ ...table.fields });
+  const sums = sum.map((field) => ({ field, of: undefined }));
+  for (const { field, of } of [...Object.values(by), ...sums]) {
+    const { name } = of?.table ?? table;
+    const hasRow = !of || columns.some((one) => one.ownColumn === of.by && !one.isNullable);
+    if (hasRow && field.column === `${name}.${field.ownColumn}`) continue;
+    const rule = `must be a column of ${name}, to whose rows a required column refers`;
+    throw new Error(`Groups of ${table.name} can't use ${field.column}: it ${rule}.`);
+  }
+  const keys = Object.keys(by);
+  if (keys.length === 0) throw new Error(`Groups of ${table.name} need a key.`);
+  const objects = keys.filter((name) => by[name]?.field.isReference).map(toObjectName);
+  const all = ['count', 'sum', ...keys, ...objects, ...sum.map(({ name }) => name)].map(toEnumName);
+  const again = all.find((name, index) => all.indexOf(name) < index);
+  if (again === undefined) return groups;
+  const rule = 'rename a key; that of an id must end with Id';
+  throw new Error(`Groups of ${table.name} have two values named ${again}: ${rule}.`);
+}
