@@ -76,7 +76,7 @@ const scopes = (): string =>
     ],
     ...Array.from(mutationsByScope(), ([scope, names]) => [`\`${scope}\``, names.join(', ')]),
     ['`metrics`', '`GET /metrics`'],
-    ['`explain`', 'the header `GraphQL-Explain`: the SQL of the own operations'],
+    ['`explain`', 'the header `GraphQL-Explain`, which shows the SQL of an operation'],
   ]);
 
 const MIGRATIONS = 'prisma/migrations';
