@@ -77,7 +77,7 @@ const scopes = (): string =>
     ...Array.from(mutationsByScope(), ([scope, names]) => [`\`${scope}\``, names.join(', ')]),
     ['`audit`', 'with `read`: who made a change (`by`, `requestId`, `operationName`)'],
     ['`metrics`', '`GET /metrics`'],
-    ['`explain`', 'the header `GraphQL-Explain`: the SQL of the own operations'],
+    ['`explain`', 'the header `GraphQL-Explain`, which shows the SQL of an operation'],
   ]);
 
 const MIGRATIONS = 'prisma/migrations';
