@@ -45,6 +45,13 @@ it.each(['', LINE.replace("'Book'", "'Author'")])(
   },
 );
 
+it('a store does not start if its migrations do not record who makes a change, as in earlier releases', async () => {
+  const earlier = `DO $do$ BEGIN
+    EXECUTE replace(pg_get_functiondef('record_books'::regproc), 'gateway.who', 'gateway.what');
+  END $do$;`;
+  await expect(open(LINE + earlier)).rejects.toThrow('after adding changes.who and this function');
+});
+
 it.each(['order', 'shelfMark'])(
   'a store does not start if the name of a column would need quotes in SQL: %s',
   async (column) => {
