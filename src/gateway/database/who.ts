@@ -18,18 +18,12 @@ export const toWho = ({ subject: by }: Caller, { id, operationName }: RequestLog
 
 /**
  * Returns who makes the changes of several requests that share a statement, by the value of a column in the changed rows. Of
- * equal values, the first counts. The triggers find it (gateway-tables.sql).
+ * equal values, the first counts. The triggers find it (gateway-tables.sql); no JSON contains a tab or a line break.
  */
 export const toSharedWho = (
   column: string,
   whos: readonly (readonly [value: unknown, who: string | undefined])[],
-): string => {
-  // PostgreSQL takes the last of equal keys.
-  const entries = whos
-    .toReversed()
-    .map(([value, who = 'null']) => `${JSON.stringify(String(value))}:${who}`);
-  return `["${column}",{${entries.join()}}]`;
-};
+): string => [column, ...whos.map(([value, who = '']) => `${value}\t${who}`), ''].join('\n');
 
 const START =
   /^(?:\s|--.*|\/\*[^]*?\*\/)*(?:(with\b(?:\s+recursive\b)?)|(?=(?:select|values|insert|update|delete|merge)\b))/i;

@@ -66,42 +66,40 @@ BEGIN
         DECLARE
             "old_row" pg_catalog.json;
             "new_row" pg_catalog.json;
+            "key" pg_catalog.text;
+            -- SQL has not set it, or it is empty since an earlier transaction of this session.
             "who" pg_catalog.text := pg_catalog.current_setting('gateway.who', true);
         BEGIN
-            IF TG_OP OPERATOR(pg_catalog.=) 'UPDATE' THEN
-                IF OLD OPERATOR(pg_catalog.*=) NEW THEN
-                    RETURN NULL;
-                END IF;
-            END IF;
-            "old_row" := pg_catalog.row_to_json(OLD);
-            "new_row" := pg_catalog.row_to_json(NEW);
-            -- SQL has not set it, or it is empty since an earlier transaction.
-            IF "who" OPERATOR(pg_catalog.=) '' THEN
-                "who" := NULL;
-            -- Several requests share the statement: the name of a column, and who made the change by its value.
-            ELSIF pg_catalog.starts_with("who", '[') THEN
-                "who" := "who"::pg_catalog.json OPERATOR(pg_catalog.->) 1 OPERATOR(pg_catalog.->>) (
-                    COALESCE("new_row", "old_row") OPERATOR(pg_catalog.->>) ("who"::pg_catalog.json OPERATOR(pg_catalog.->>) 0)
-                );
+            -- If several requests share the statement, finds who makes this change by the value of a column. The text is not
+            -- JSON, because parsing it would take a third of the time of the statement.
+            IF pg_catalog.left("who", 1) OPERATOR(pg_catalog.<>) '{' THEN
+                "new_row" := pg_catalog.row_to_json(COALESCE(NEW, OLD));
+                "key" := "new_row" OPERATOR(pg_catalog.->>) pg_catalog.split_part("who", E'\n', 1);
+                "who" := pg_catalog.split_part("who", pg_catalog.concat(E'\n', "key", E'\t'), 2);
+                "who" := pg_catalog.split_part("who", E'\n', 1);
             END IF;
             IF TG_OP OPERATOR(pg_catalog.=) 'UPDATE' THEN
-                -- In bytes.
-                IF pg_catalog.pg_column_size("old_row") OPERATOR(pg_catalog.>) 1000 THEN
-                    SELECT pg_catalog.json_build_array(
-                        COALESCE(pg_catalog.json_object_agg("was"."key", "was"."value"), '{}')
-                    ) INTO "old_row"
-                    FROM pg_catalog.json_each("old_row") AS "was"
-                    JOIN pg_catalog.json_each("new_row") AS "is" ON "was"."key" OPERATOR(pg_catalog.=) "is"."key"
-                    WHERE "was"."value"::pg_catalog.text OPERATOR(pg_catalog.<>) "is"."value"::pg_catalog.text;
+                IF OLD OPERATOR(pg_catalog.*<>) NEW THEN
+                    "old_row" := pg_catalog.row_to_json(OLD);
+                    "new_row" := COALESCE("new_row", pg_catalog.row_to_json(NEW));
+                    -- In bytes.
+                    IF pg_catalog.pg_column_size("old_row") OPERATOR(pg_catalog.>) 1000 THEN
+                        SELECT pg_catalog.json_build_array(
+                            COALESCE(pg_catalog.json_object_agg("was"."key", "was"."value"), '{}')
+                        ) INTO "old_row"
+                        FROM pg_catalog.json_each("old_row") AS "was"
+                        JOIN pg_catalog.json_each("new_row") AS "is" ON "was"."key" OPERATOR(pg_catalog.=) "is"."key"
+                        WHERE "was"."value"::pg_catalog.text OPERATOR(pg_catalog.<>) "is"."value"::pg_catalog.text;
+                    END IF;
+                    INSERT INTO %1$I."changes" ("type", "row_id", "kind", "before", "after", "who")
+                    VALUES (%2$L, NEW.%3$I, 'updated', "old_row", "new_row", %6$s);
                 END IF;
-                INSERT INTO %1$I."changes" ("type", "row_id", "kind", "before", "after", "who")
-                VALUES (%2$L, NEW.%3$I, 'updated', "old_row", "new_row", "who"::pg_catalog.json);
             ELSIF TG_OP OPERATOR(pg_catalog.=) 'INSERT' THEN
                 INSERT INTO %1$I."changes" ("type", "row_id", "kind", "after", "who")
-                VALUES (%2$L, NEW.%3$I, 'created', "new_row", "who"::pg_catalog.json);
+                VALUES (%2$L, NEW.%3$I, 'created', COALESCE("new_row", pg_catalog.row_to_json(NEW)), %6$s);
             ELSIF TG_OP OPERATOR(pg_catalog.=) 'DELETE' THEN
                 INSERT INTO %1$I."changes" ("type", "row_id", "kind", "before", "who")
-                VALUES (%2$L, OLD.%3$I, 'deleted', "old_row", "who"::pg_catalog.json);
+                VALUES (%2$L, OLD.%3$I, 'deleted', COALESCE("new_row", pg_catalog.row_to_json(OLD)), %6$s);
             ELSE
                 INSERT INTO %1$I."changes" ("type", "row_id", "kind", "before")
                 SELECT %2$L, "row".%3$I, 'deleted', pg_catalog.row_to_json("row")
@@ -112,7 +110,8 @@ BEGIN
         $function$;
         -- Otherwise, any role could write to the change log through a trigger on its own table.
         REVOKE EXECUTE ON FUNCTION %4$I() FROM PUBLIC;
-    $create$, current_schema(), "type", "id", 'record_' || "table", "table");
+    $create$, current_schema(), "type", "id", 'record_' || "table", "table",
+        $who$CASE WHEN "who" OPERATOR(pg_catalog.<>) '' THEN "who"::pg_catalog.json END$who$);
     -- A migration that only replaces the function must not wait for the table.
     IF EXISTS (SELECT FROM pg_trigger WHERE tgrelid = quote_ident("table")::regclass AND tgname = 'record_truncate') THEN
         RETURN;
