@@ -22,7 +22,7 @@ export const toWho = ({ subject: by }: Caller, { id, operationName }: RequestLog
  */
 export const toSharedWho = (
   column: string,
-  whos: readonly (readonly [value: unknown, who: string | undefined])[],
+  whos: readonly (readonly [value: bigint | string | undefined, who: string | undefined])[],
 ): string => [column, ...whos.map(([value, who = '']) => `${value}\t${who}`), ''].join('\n');
 
 const START =
