@@ -79,10 +79,13 @@ BEGIN
             IF "who" OPERATOR(pg_catalog.=) '' THEN
                 "who" := NULL;
             -- Several requests share the statement: the name of a column, and who made the change by its value.
+            -- An operator's trigger can change the rows of one request for another, so what it changes has no author.
             ELSIF pg_catalog.starts_with("who", '[') THEN
-                "who" := "who"::pg_catalog.json OPERATOR(pg_catalog.->) 1 OPERATOR(pg_catalog.->>) (
-                    COALESCE("new_row", "old_row") OPERATOR(pg_catalog.->>) ("who"::pg_catalog.json OPERATOR(pg_catalog.->>) 0)
-                );
+                "who" := CASE WHEN pg_catalog.pg_trigger_depth() OPERATOR(pg_catalog.=) 1 THEN
+                    "who"::pg_catalog.json OPERATOR(pg_catalog.->) 1 OPERATOR(pg_catalog.->>) (
+                        COALESCE("new_row", "old_row") OPERATOR(pg_catalog.->>) ("who"::pg_catalog.json OPERATOR(pg_catalog.->>) 0)
+                    )
+                END;
             END IF;
             IF TG_OP OPERATOR(pg_catalog.=) 'UPDATE' THEN
                 -- In bytes.
