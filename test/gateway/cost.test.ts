@@ -28,7 +28,8 @@ describe('the cost of an operation', () => {
   const [OF_SCHEMA, OF_TYPE] = [40_000, 5000];
   // A statement is counted once, for any number of rows.
   const STATEMENT = 100;
-  const [LIST, ROW, COUNT, WRITE, SEARCH, STOCK_SEARCH] = [20, 1, 200, 100, 300, 1000];
+  const [LIST, LOG, ROW, COUNT, GROUPS, WRITE] = [20, 150, 1, 200, 500, 100];
+  const [SEARCH, STOCK_SEARCH] = [300, 1000];
   // The cost of recording a string as long as a name can be: the change log stores it before and after the change.
   const RECORD = 20;
   // The cost factor for searching or counting a list on Query, because this reads the whole table.
@@ -55,12 +56,17 @@ describe('the cost of an operation', () => {
     [
       '{ orders(first: 0) { groups(by: CATEGORY_ID) { nodes { category { name } count } hasMore } } }',
       2,
-      LIST + COUNT * WHOLE + 100 * (ROW + 1 + RELATION + 2) + 1,
+      LIST + GROUPS * WHOLE + 100 * (ROW + 1 + RELATION + 2) + 1,
     ],
     [
       '{ categories(first: 3) { nodes { pets(first: 0) { ...F } } } } fragment F on PetConnection { groups(by: STATUS) { nodes { count } } }',
       2,
-      LIST + 3 * (ROW + 1 + LIST + COUNT + 100 * (ROW + 2)),
+      LIST + 3 * (ROW + 1 + LIST + GROUPS + 100 * (ROW + 2)),
+    ],
+    [
+      '{ changes(first: 10) { nodes { by requestId operationName } } }',
+      0,
+      LOG + 10 * (ROW + 1 + 3),
     ],
     [
       '{ inventory(first: 0, filter: { status: [SOLD] }) { nodes { id: petId } } }',

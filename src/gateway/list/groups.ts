@@ -57,9 +57,12 @@ export function selectGroups({ by, sum = [] }: Groups, names: readonly string[])
   });
   const sums = sum.map((each) => `coalesce(sum("#row".${each.ownColumn}), 0) as "${each.name}"`);
   const joins = Array.from(new Set(keys.flatMap(({ of }) => of ?? [])), joinRow).join('');
-  return raw(`select ${[...columns, ...sums].join()}, count(*)::integer as count,
-    row_number() over (order by count(*) desc, ${values.join()}) as "#number" from "#row"${joins}
-    group by ${names.length === 1 ? '1' : '1, 2'} order by "#number" limit ${MAX_GROUPS + 1}`);
+  const places = names.length === 1 ? '1' : '1, 2';
+  const order = names.map((name) => `"${name}"`).join();
+  // With the limit inside, PostgreSQL need not sort all groups to number them.
+  return raw(`select *, row_number() over (order by count desc, ${order}) as "#number" from (
+    select ${[...columns, ...sums].join()}, count(*)::integer as count from "#row"${joins}
+    group by ${places} order by count desc, ${places} limit ${MAX_GROUPS + 1}) as "#group" order by "#number"`);
 }
 
 /** Returns the groups of a repository. @throws Error if its rows can't be grouped like this */

@@ -32,7 +32,7 @@ export const createPage =
   });
 
 // A count reads every row it counts.
-export const COUNT_COST = { weight: '200' };
+const COUNT_COST = { weight: '200' };
 
 /** Creates the options of a field with the number of rows of a parent. */
 export const createCount = <Row, Parent extends object>(

@@ -124,7 +124,11 @@ describeOnGateways(() => {
       ],
       [
         `{ orders { nodes { ${repeat(11, (n) => `a${n}: pet { name }`)} } } }`,
-        /^It joins 12 related rows and lists; at most 10 are compiled\.$/,
+        /^It joins 12 related rows, lists and groups; at most 10 are compiled\.$/,
+      ],
+      [
+        `{ orders { ${repeat(10, (n) => `a${n}: groups(by: COMPLETE) { hasMore }`)} } }`,
+        /^It joins 11 related rows, lists and groups; at most 10 are compiled\.$/,
       ],
       [
         `{ pets(first: 5, filter: { name: "cat" }) { nodes { ${repeat(90, (n) => `a${n}: name`)} } } }`,

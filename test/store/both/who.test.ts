@@ -34,6 +34,12 @@ interface Change extends Author {
   readonly after: { readonly petId: string } | null;
 }
 
+interface InventoryChange extends Author {
+  readonly petId: string;
+  readonly before: { readonly quantity: number };
+  readonly after: { readonly quantity: number };
+}
+
 const authorOf = ({ by, requestId, operationName }: Author): Author => ({
   by,
   requestId,
@@ -362,6 +368,43 @@ describeOnGateways(() => {
       'InventoryItemChange by al',
       'OrderChange by al',
     ]);
+  });
+
+  it("what an operator's triggers change in a statement that callers share is in no other caller's name", async () => {
+    const callers = ['ann', 'bob', 'cem', 'dot'];
+    const pets = await Promise.all(callers.map(() => makePet(gateway, { stock: 100 })));
+    const [first = '', ...others] = pets;
+    await run(`create function reserve() returns trigger language plpgsql as $$ begin
+        update inventory_items set quantity = quantity - 20 where pet_id in (${others.join()}); return new; end $$`);
+    await run(`create trigger after_order after insert on orders for each row
+        when (new.pet_id = ${first}) execute function reserve()`);
+    const all = () =>
+      Promise.all(
+        callers.map((sub, index) =>
+          send(
+            `mutation { placeOrder(input: { petId: "${pets[index]}", quantity: 1 }) { ${SELECTED} } }`,
+            sub,
+          ),
+        ),
+      );
+    await all();
+    gateway.statements.length = 0;
+    const after = await lastCursor(gateway);
+    await all();
+    expect(gateway.statements.some((text) => text.includes('skip locked'))).toBe(true);
+    await untilSettled(gateway.db);
+    const { changes } = await gateway.data(
+      `query ($after: String) { changes(after: $after, first: 100, filter: { types: [INVENTORY_ITEM] }) {
+        nodes { by ... on InventoryItemChange { petId before { quantity } after { quantity } } } } }`,
+      { after },
+    );
+    await run(`drop function reserve cascade`);
+    const made: readonly InventoryChange[] = changes.nodes;
+    const reserved = made.filter(({ before, after: now }) => before.quantity - now.quantity === 20);
+    expect(reserved).toHaveLength(others.length);
+    for (const { by } of reserved) expect([null, 'ann']).toContain(by);
+    const ordered = made.filter((change) => !reserved.includes(change));
+    for (const { by, petId } of ordered) expect(by).toBe(callers[pets.indexOf(petId)]);
   });
 
   it('the migration runs while gateways are connected: later changes have an author, and cursors stay valid', async () => {

@@ -132,6 +132,8 @@ interface Plan {
   rowsRead: number;
   /** What a condition converts or folds again for each row, which takes longer than the comparison. */
   converting: string[];
+  /** How many rows it sorts to number them. */
+  numbered: number;
 }
 
 // The conversion or folding of a value or a parameter, or the folding of a column for a search.
@@ -142,7 +144,9 @@ const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nod
 function toPlan(root: Node): Plan {
   const nodes = nodesOf(root);
   const reads = nodes.filter((node) => node['Relation Name'] !== undefined);
+  const numbered = nodes.filter((node) => node['Node Type'] === 'WindowAgg');
   return {
+    numbered: Math.max(0, ...numbered.map((node) => node['Actual Rows'])),
     scanned: reads
       .filter((node) => node['Node Type'].endsWith('Seq Scan'))
       .map((node) => node['Relation Name'] ?? ''),
@@ -416,6 +420,12 @@ it.each([
   ['orders(filter: { categoryIds: ["501"] }) { totalCount }', 400],
 ])('a query reads few rows: %s', async (fields, most) => {
   await expectFewRows(await statementsOf(`{ ${fields} }`), most + 1);
+});
+
+it('PostgreSQL sorts only the groups of a list that are returned, and one more', async () => {
+  const statements = await statementsOf('{ orders { groups(by: PET_ID) { nodes { petId } } } }');
+  const plans = await Promise.all(statements.map(explain));
+  expect(Math.max(...plans.flat().map(({ numbered }) => numbered))).toBe(101);
 });
 
 it.each([

@@ -69,7 +69,8 @@ export interface PreparedStatement {
 }
 
 // PostgreSQL plans all joins of a statement together. Planning a hundred relations took several seconds and 775 MB of
-// memory. PGlite, which does not cache plans, took up to 230 ms for eighteen relations.
+// memory. PGlite, which does not cache plans, took up to 230 ms for eighteen relations. Groups count,
+// too: a statement reads them one after the other, and the loaders four at a time.
 const MAX_RELATIONS = 10;
 // The limit for a statement that is planned for each execution. Longer statements take more time to parse and plan than
 // the loaders' statements; 2,000 characters take about a millisecond.
@@ -142,7 +143,7 @@ export class CompiledQuery {
     const tree = readTree(this.#query, variables);
     if (typeof tree === 'string') return tree;
     if (tree.relations > MAX_RELATIONS) {
-      return `It joins ${tree.relations} related rows and lists; at most ${MAX_RELATIONS} are compiled.`;
+      return `It joins ${tree.relations} related rows, lists and groups; at most ${MAX_RELATIONS} are compiled.`;
     }
     if (tree.lists.length > 0) return tree;
     if (tree.rows.length === 0) {

@@ -247,7 +247,8 @@ export function readTree(operation: Query, variables: Record<string, unknown>): 
     if (hasUnread(operation, variables, reader.read))
       return 'A fragment with arguments never applies.';
     const { rows, lists, aliases } = reader;
-    return { root, rows, lists, relations: aliases - rows.length };
+    const stored = rows.filter(({ table }) => table);
+    return { root, rows, lists, relations: aliases - stored.length };
   } catch (error) {
     if (error instanceof Unsupported) return `${reader.at} ${error.message}.`;
     throw error;

@@ -84,7 +84,7 @@ export interface Tree {
   /** The nodes whose arguments are read for each request: these, and the lists. */
   readonly rows: readonly RowNode[];
   readonly lists: readonly List[];
-  /** The number of related rows and lists. */
+  /** The number of related rows, lists, groups and aggregates. */
   readonly relations: number;
 }
 

@@ -70,12 +70,15 @@ BEGIN
             -- SQL has not set it, or it is empty since an earlier transaction of this session.
             "who" pg_catalog.text := pg_catalog.current_setting('gateway.who', true);
         BEGIN
-            -- If several requests share the statement, finds who makes this change by the value of a column. The text is not
-            -- JSON, because parsing it would take a third of the time of the statement.
+            -- If several requests share the statement, finds who makes this change by the value of a column. An operator's
+            -- trigger can change the rows of one request for another, so what it changes has no author. The text is not JSON,
+            -- because parsing it would take a third of the time of the statement.
             IF pg_catalog.left("who", 1) OPERATOR(pg_catalog.<>) '{' THEN
                 "new_row" := pg_catalog.row_to_json(COALESCE(NEW, OLD));
                 "key" := "new_row" OPERATOR(pg_catalog.->>) pg_catalog.split_part("who", E'\n', 1);
-                "who" := pg_catalog.split_part("who", pg_catalog.concat(E'\n', "key", E'\t'), 2);
+                "who" := CASE WHEN pg_catalog.pg_trigger_depth() OPERATOR(pg_catalog.=) 1 THEN
+                    pg_catalog.split_part("who", pg_catalog.concat(E'\n', "key", E'\t'), 2)
+                END;
                 "who" := pg_catalog.split_part("who", E'\n', 1);
             END IF;
             IF TG_OP OPERATOR(pg_catalog.=) 'UPDATE' THEN
