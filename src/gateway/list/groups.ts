@@ -11,7 +11,7 @@ export interface GroupKey {
   readonly field: Field;
   readonly of?: Relation;
   readonly kind: Kind;
-  /** What the key is, in descriptions: "`status` of the pet". */
+  /** What the key is, in descriptions: "`genre` of the book". */
   readonly about: string;
   toSql(this: void, column: string): string;
 }
