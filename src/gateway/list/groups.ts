@@ -50,17 +50,15 @@ export function selectGroups({ by, sum = [] }: Groups, names: readonly string[])
   if (names.length < 1 || names.length > 2 || names[0] === names[1])
     throw new InvalidInput([{ path: ['by'], message: 'must be one key, or two different keys.' }]);
   const keys = names.flatMap((name) => by[name] ?? []);
-  const values = keys.map(valueOf);
-  // The first columns are those to group by.
-  const columns = [...new Set([...names, ...Object.keys(by)])].map((name, index) => {
-    const none = `null::${by[name]?.kind.sqlType}`;
-    return `${values[index] ?? none} as "${name}"`;
+  const values = keys.map(valueOf).join();
+  const columns = Object.entries(by).map(([name, key]) => {
+    return `${names.includes(name) ? valueOf(key) : `null::${key.kind.sqlType}`} as "${name}"`;
   });
   const sums = sum.map((each) => `coalesce(sum("#row".${each.ownColumn}), 0) as "${each.name}"`);
-  const joins = Array.from(new Set(keys.flatMap(({ of }) => of ?? [])), joinRow).join('');
+  const joins = [...new Set(keys.map(({ of }) => (of ? joinRow(of) : '')))].join('');
   return raw(`select ${[...columns, ...sums].join()}, count(*)::integer as count,
-    row_number() over (order by count(*) desc, ${values.join()}) as "#number" from "#row"${joins}
-    group by ${names.length === 1 ? '1' : '1, 2'} order by "#number" limit ${MAX_GROUPS + 1}`);
+    row_number() over (order by count(*) desc, ${values}) as "#number" from "#row"${joins}
+    group by ${values} order by "#number" limit ${MAX_GROUPS + 1}`);
 }
 
 /** @throws Error if a key or a sum is not a column of the table or, with `of`, of a row to which each row refers */

@@ -1,10 +1,11 @@
 import { assert, asyncProperty, constantFrom, record, subarray, tuple } from 'fast-check';
-import { raw } from 'sql-template-tag';
+import sql, { raw } from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { groupBy } from '../../../src/gateway/index.ts';
-import type { Groups } from '../../../src/gateway/list/groups.ts';
+import { type Groups, selectGroups } from '../../../src/gateway/list/groups.ts';
 import { orders as repository } from '../../../src/store/order/orders.ts';
+import { ofPet, pets } from '../../../src/store/pet/pets.ts';
 import { describeOnGateways, gateway } from '../../support/gateway.ts';
 import { insertRows } from '../../support/make.ts';
 import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
@@ -258,6 +259,18 @@ describeOnGateways(() => {
       expect(await gateway.data(query)).toEqual(data);
       expect(gateway.statements).toHaveLength(5);
       await expectData(`${query} `, data);
+    });
+
+    it('by two columns of a related row read this row once, however often a store writes the relation', async () => {
+      const { status, categoryId } = pets.fields;
+      const by = {
+        status: groupBy.related({ ...ofPet }, status),
+        categoryId: groupBy.related({ ...ofPet }, categoryId),
+      };
+      const groups = await gateway.db.query<Group>(
+        sql`with "#row" as (select * from orders) ${selectGroups({ by }, ['status', 'categoryId'])}`,
+      );
+      expect(groups.reduce((total, { count }) => total + count, 0)).toBe(ORDERS);
     });
 
     it('of stock are by the status and the category of the pet', async () => {
