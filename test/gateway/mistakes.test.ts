@@ -162,12 +162,23 @@ describe('a store with a mistake does not start, and says why', () => {
           `authorId: groupBy.related({ table: authors, by: 'author_id' }, authorId)`,
         ],
       ],
-      "Groups of books can't use books.author_id: it must be a column of authors, to whose rows a required column refers.",
+      "Groups of books can't use books.author_id: it must be a column of authors, to which each author_id must refer.",
+    ],
+    [
+      'groups by the column of a row to which its column does not refer',
+      [
+        [
+          'book.ts',
+          'authorId: groupBy.value(authorId)',
+          `authorId: groupBy.related({ table: authors, by: 'id' }, { ...authorId, column: 'authors.author_id' })`,
+        ],
+      ],
+      "Groups of books can't use authors.author_id: it must be a column of authors, to which each id must refer.",
     ],
     [
       'groups by a column of another table',
       [['book.ts', 'groupBy.day(releasedOn)', 'groupBy.day({ ...releasedOn, column: "x.y" })']],
-      "Groups of books can't use x.y: it must be a column of books, to whose rows a required column refers.",
+      "Groups of books can't use x.y: it must be a column of books.",
     ],
     [
       'groups with an id whose name is that of the object',

@@ -12,6 +12,7 @@ import { parse } from 'yaml';
 import { useProgramStore } from '../support/databases.ts';
 import { blocksOf, read } from '../support/documents.ts';
 import { makeFolder } from '../support/folders.ts';
+import type { Data } from '../support/gateway.ts';
 import { closeServer, listen } from '../support/listen.ts';
 import { post } from '../support/post.ts';
 import { freePort } from '../support/postgres.ts';
@@ -27,11 +28,7 @@ interface Attempt {
   /** When it arrived, in milliseconds. */
   readonly time: number;
   readonly body: string;
-  readonly event: {
-    readonly type: string;
-    readonly timestamp: string;
-    readonly data: Readonly<Record<'petId' | 'name' | 'categoryId', string>>;
-  };
+  readonly event: Data;
 }
 
 /** How to respond to an attempt. */
@@ -52,7 +49,7 @@ async function startReceiver(...answers: Answer[]) {
     const body = await text(request);
     const event = webhook.verify(body, request.headers as Record<string, string>);
     const id = String(request.headers['webhook-id']);
-    attempts.push({ id, time: performance.now(), body, event: event as Attempt['event'] });
+    attempts.push({ id, time: performance.now(), body, event });
     (answers.shift() ?? accept)(response);
   };
   const server = createServer((request, response) => void receive(request, response));
@@ -95,12 +92,8 @@ beforeAll(async () => {
   gateway = await startProgram(environment);
 });
 
-interface Pet {
-  readonly id: string;
-}
-
 const makePet = async (name: string, status = 'AVAILABLE'): Promise<string> => {
-  const { createPet } = await ask<{ createPet: Pet }>(
+  const { createPet } = await ask<Data>(
     gateway,
     `mutation {
       createCategory(input: { name: "${name}s" }) { __typename }
@@ -117,13 +110,9 @@ const sell = async (...names: string[]): Promise<void> => {
   for (const name of names) await update(await makePet(name), 'status: SOLD');
 };
 
-const lastCursor = async (): Promise<string | null> => {
-  const { changes } = await ask<{ changes: { pageInfo: { endCursor: string | null } } }>(
-    gateway,
-    '{ changes(last: 1) { pageInfo { endCursor } } }',
-  );
-  return changes.pageInfo.endCursor;
-};
+const lastCursor = async (): Promise<string | null> =>
+  (await ask<Data>(gateway, '{ changes(last: 1) { pageInfo { endCursor } } }')).changes.pageInfo
+    .endCursor;
 
 describe('the relay for webhooks', () => {
   // The first test: the log is empty.
@@ -162,27 +151,21 @@ describe('the relay for webhooks', () => {
     await relay.logged(new RegExp(`^Sent ${receiver.attempts[1]?.id}$`));
   });
 
-  it('repeats an event until the receiver accepts it, and only then sends the next one', async () => {
+  it('repeats an event until the receiver accepts it within 15 seconds, and only then sends the next one', async () => {
     // A redirect that is followed would reach the receiver a second time at once.
     const receiver = await startReceiver(
+      () => undefined,
       (response) => void response.destroy(),
       reject(302, { location: '/' }),
     );
     const relay = await startRelay(settingsOf(gateway, receiver));
     await sell('Di', 'Ed');
-    await receiver.received(4);
-    expect(receiver.names()).toEqual(['Di', 'Di', 'Di', 'Ed']);
+    await receiver.received(2);
+    await receiver.received(5);
+    expect(receiver.names()).toEqual(['Di', 'Di', 'Di', 'Di', 'Ed']);
     expect(new Set(receiver.attempts.map(({ id }) => id)).size).toBe(2);
     expect(new Set(receiver.attempts.map(({ body }) => body)).size).toBe(2);
     await relay.logged(/^Receiver: status 302\. Trying again in \d s\.$/);
-  });
-
-  it('repeats an event to which the receiver does not respond within 15 seconds', async () => {
-    const receiver = await startReceiver(() => undefined);
-    await startRelay(settingsOf(gateway, receiver));
-    await sell('Fay');
-    await receiver.received(2);
-    expect(receiver.names()).toEqual(['Fay', 'Fay']);
   });
 
   it.each([
@@ -371,18 +354,12 @@ describe('docs/examples/webhooks/README.md', () => {
   it('shows a command that starts the relay, and the request that it sends', async () => {
     const receiver = await startReceiver();
     const [making = '', ...running] = starting.trim().split('\n');
-    const made = execFileSync('sh', ['-c', `${making}\nprintf %s "$WEBHOOK_SECRET"`], {
-      encoding: 'utf8',
-    });
-    const variables = running.join(' ').matchAll(/([A-Z_]+)=(\S+)/g);
-    const shown = Object.fromEntries(
-      Array.from(variables, ([, name = '', value]) => [name, value]),
-    );
+    const script = `${making}\nprintf %s "$WEBHOOK_SECRET"`;
+    const made = execFileSync('sh', ['-c', script], { encoding: 'utf8' });
+    const shown = running.join(' ').match(/[A-Z_]+(?==\S)/g) ?? [];
     expect(running.at(-1)).toMatch(/ node relay\.mjs$/);
     const settings = settingsOf(gateway, receiver);
-    expect(Object.keys({ WEBHOOK_SECRET: made, ...shown }).toSorted()).toEqual(
-      Object.keys(settings).toSorted(),
-    );
+    expect(['WEBHOOK_SECRET', ...shown].toSorted()).toEqual(Object.keys(settings).toSorted());
     await startRelay({ ...settings, WEBHOOK_SECRET: made }).then((relay) => relay.stop());
 
     await startRelay(settings);

@@ -16,7 +16,7 @@ export interface Recipient {
   readonly requestLog?: RequestLog | undefined;
   /** Identifies its caller. Where statements wait, callers take turns. */
   readonly callerKey?: string;
-  /** Who makes the changes that the statement writes (who.ts); only a mutation says so. */
+  /** Who makes the changes that the statement writes, as JSON (who.ts); undefined unless it is a mutation's. */
   readonly who?: string | undefined;
   /** The queue of its statements for lists and counts; created by the first of them. */
   lists?: FairQueue | undefined;

@@ -108,7 +108,8 @@ export function createSession(
     options: RunOptions,
   ): Promise<Row[]> => {
     if (options.recipient?.destroyed) throw new RecipientGone();
-    const { text, values } = options.writes ? withWho(statement, options.recipient) : statement;
+    const who = options.writes ? options.recipient?.who : undefined;
+    const { text, values } = who === undefined ? statement : withWho(statement, who);
     const end = observe(load);
     try {
       const sent = runner.run<Row>(text, values, options);

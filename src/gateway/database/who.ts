@@ -3,7 +3,6 @@ import type { Sql } from 'sql-template-tag';
 
 import type { Caller } from '../auth/caller.ts';
 import type { RequestLog } from '../telemetry/request-log.ts';
-import type { Recipient } from './recipient.ts';
 
 /** Who made a change: a mutation's caller and request. */
 export interface Who {
@@ -12,13 +11,13 @@ export interface Who {
   readonly operationName?: string | undefined;
 }
 
-/** Returns what is stored with the changes of a mutation. */
+/** Returns the JSON that is stored with the changes of a mutation. */
 export const toWho = ({ subject: by }: Caller, { id, operationName }: RequestLog): string =>
   JSON.stringify({ by, requestId: id, operationName } satisfies Who);
 
 /**
- * Returns who makes the changes of several requests that share a statement, by the value of a column in the changed rows. Of
- * equal values, the first counts. The triggers find it (gateway-tables.sql); no JSON contains a tab or a line break.
+ * Returns the text for several requests that share a statement: in each changed row, the triggers look up the value of a
+ * column (gateway-tables.sql). Of equal values, the first counts. No JSON contains a tab or a line break.
  */
 export const toSharedWho = (
   column: string,
@@ -35,8 +34,7 @@ const rewritten = new LRUCache<string, string>({ max: 500 });
  * it, and before the triggers AFTER the statement, which store who made the changes. This one inserts nothing. A statement
  * that can't have a WITH, such as CALL, remains as it is.
  */
-export function withWho(statement: Pick<Sql, 'text' | 'values'>, recipient?: Recipient) {
-  if (recipient?.who === undefined) return statement;
+export function withWho(statement: Pick<Sql, 'text' | 'values'>, who: string) {
   const { text, values } = statement;
   let named = rewritten.get(text);
   if (named === undefined) {
@@ -45,5 +43,5 @@ export function withWho(statement: Pick<Sql, 'text' | 'values'>, recipient?: Rec
     named = text.replace(START, (start, own) => `${start}${own ? ` ${cte},` : `with ${cte} `}`);
     rewritten.set(text, named);
   }
-  return named === text ? statement : { text: named, values: [...values, recipient.who] };
+  return named === text ? statement : { text: named, values: [...values, who] };
 }

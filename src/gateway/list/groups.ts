@@ -2,7 +2,7 @@ import sql, { raw, type Sql } from 'sql-template-tag';
 
 import { InvalidInput } from '../contract/gateway-error.ts';
 import type { Kind } from '../kinds/kind.ts';
-import type { Field, StoredTable } from '../model/stored-table.ts';
+import { type Field, refers, type StoredTable } from '../model/stored-table.ts';
 import { toEnumName } from '../model/words.ts';
 import type { Relation } from './condition.ts';
 
@@ -11,6 +11,7 @@ export interface GroupKey {
   readonly field: Field;
   readonly of?: Relation;
   readonly kind: Kind;
+  /** What the key is, in descriptions: "`genre` of the book". */
   readonly about: string;
   toSql(this: void, column: string): string;
 }
@@ -49,35 +50,35 @@ export function selectGroups({ by, sum = [] }: Groups, names: readonly string[])
   if (names.length < 1 || names.length > 2 || names[0] === names[1])
     throw new InvalidInput([{ path: ['by'], message: 'must be one key, or two different keys.' }]);
   const keys = names.flatMap((name) => by[name] ?? []);
-  const values = keys.map(valueOf);
-  // The first columns are those to group by.
-  const columns = [...new Set([...names, ...Object.keys(by)])].map((name, index) => {
-    const none = `null::${by[name]?.kind.sqlType.replace(/^text::/, '')}`;
-    return `${values[index] ?? none} as "${name}"`;
+  const values = keys.map(valueOf).join();
+  const columns = Object.entries(by).map(([name, key]) => {
+    return `${names.includes(name) ? valueOf(key) : `null::${key.kind.sqlType}`} as "${name}"`;
   });
   const sums = sum.map((each) => `coalesce(sum("#row".${each.ownColumn}), 0) as "${each.name}"`);
-  const joins = Array.from(new Set(keys.flatMap(({ of }) => of ?? [])), joinRow).join('');
-  const places = names.length === 1 ? '1' : '1, 2';
+  const joins = [...new Set(keys.map(({ of }) => (of ? joinRow(of) : '')))].join('');
   const order = names.map((name) => `"${name}"`).join();
   // With the limit inside, PostgreSQL need not sort all groups to number them.
   return raw(`select *, row_number() over (order by count desc, ${order}) as "#number" from (
     select ${[...columns, ...sums].join()}, count(*)::integer as count from "#row"${joins}
-    group by ${places} order by count desc, ${places} limit ${MAX_GROUPS + 1}) as "#group" order by "#number"`);
+    group by ${values} order by count(*) desc, ${values} limit ${MAX_GROUPS + 1}) as "#group" order by "#number"`);
+}
+
+/** @throws Error if a key or a sum is not a column of the table or, with `of`, of a row to which each row refers */
+function requireColumn<Row>(table: StoredTable<Row>, field: Field, of?: Relation): void {
+  const { name } = of?.table ?? table;
+  const own = Object.values<Field>({ ...table.fields }).find((one) => one.ownColumn === of?.by);
+  const isRelated = !of || (own?.isNullable === false && refers(table, of.by, name));
+  if (isRelated && field.column === `${name}.${field.ownColumn}`) return;
+  const rule = `must be a column of ${name}${of ? `, to which each ${of.by} must refer` : ''}`;
+  throw new Error(`Groups of ${table.name} can't use ${field.column}: it ${rule}.`);
 }
 
 /** Returns the groups of a repository. @throws Error if its rows can't be grouped like this */
 export function createGroups<Row>(table: StoredTable<Row>, groups?: Groups): Groups | undefined {
   if (!groups) return undefined;
   const { by, sum = [] } = groups;
-  const columns = Object.values<Field>({ ...table.fields });
-  const sums = sum.map((field) => ({ field, of: undefined }));
-  for (const { field, of } of [...Object.values(by), ...sums]) {
-    const { name } = of?.table ?? table;
-    const hasRow = !of || columns.some((one) => one.ownColumn === of.by && !one.isNullable);
-    if (hasRow && field.column === `${name}.${field.ownColumn}`) continue;
-    const rule = `must be a column of ${name}, to whose rows a required column refers`;
-    throw new Error(`Groups of ${table.name} can't use ${field.column}: it ${rule}.`);
-  }
+  for (const { field, of } of Object.values(by)) requireColumn(table, field, of);
+  for (const field of sum) requireColumn(table, field);
   const keys = Object.keys(by);
   if (keys.length === 0) throw new Error(`Groups of ${table.name} need a key.`);
   const objects = keys.filter((name) => by[name]?.field.isReference).map(toObjectName);

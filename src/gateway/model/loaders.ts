@@ -1,17 +1,18 @@
 import DataLoader from 'dataloader';
 
 import type { Database } from '../database/database.ts';
-import { type Recipient, Recipients } from '../database/recipient.ts';
+import { DetachedRecipient, type Recipient, Recipients } from '../database/recipient.ts';
 import { toSharedWho } from '../database/who.ts';
-import { rowsByIds, type Table } from './stored-table.ts';
+import { type Field, rowsByIds, type Table } from './stored-table.ts';
 
 /** The database that loaders read, and a function that observes batches. */
 export interface DataSource {
   readonly db: Database;
   /** Called with the size of each batch, and a name: a loader's, a batched write's, or `statement`. */
   readonly observeBatch: (loader: string, size: number) => void;
-  /** What `bindSource` has made this one from, and for whom; undefined for a source that all requests share. */
+  /** The source that this one was made from, with `bindSource`; undefined for a source that all requests share. */
   readonly shared?: DataSource | undefined;
+  /** Whom it was made for. */
   readonly recipient?: Recipient;
 }
 
@@ -51,10 +52,13 @@ interface BatcherOptions<Key, Value> {
   /** The maximum number of keys in the batch of a key; unlimited by default. */
   readonly maxSize?: (key: Key) => number;
   /**
-   * For batches that write: a column of the rows that are changed, and its value for a key. Of several keys with the same
-   * value, `run` must write the first. Without it, changes for several keys are made in nobody's name.
+   * For batches that write in the names of all their requests: a column of the changed rows, and its value for a key. Of
+   * several keys with the same value, `run` must write the first. What else changes is changed in nobody's name.
    */
-  readonly changes?: { readonly column: string; readonly of: (key: Key) => bigint | string };
+  readonly changes?: {
+    readonly field: Field<bigint | string>;
+    readonly of: (key: Key) => bigint | string;
+  };
   /** Returns the values in the order of the keys. `source` is that of the first request. */
   readonly run: (
     source: DataSource,
@@ -128,16 +132,13 @@ export function createBatcher<Key, Value>(options: BatcherOptions<Key, Value>) {
   const { changes } = options;
   /** Returns the source of the first request or, after a mutation, one that writes in the names of all. */
   const sourceOf = (first: DataSource, lookups: readonly Lookup<Key>[]): DataSource => {
-    const { who, requestLog, callerKey = '' } = first.recipient ?? {};
-    if (who === undefined || lookups.length === 1) return first;
+    const { recipient } = first;
+    if (recipient?.who === undefined || lookups.length === 1) return first;
     const whos = lookups.map(
       ({ key, source }) => [changes?.of(key), source.recipient?.who] as const,
     );
-    return bindSource(first, {
-      requestLog,
-      callerKey,
-      who: changes && toSharedWho(changes.column, whos),
-    });
+    const who = changes && toSharedWho(changes.field.ownColumn, whos);
+    return bindSource(first, new DetachedRecipient(recipient, who));
   };
 
   const start = (

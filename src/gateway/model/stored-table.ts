@@ -84,6 +84,10 @@ export interface Model {
   readonly columns: Readonly<Record<string, Column>>;
 }
 
+/** Whether a column of a table is a foreign key that refers to another table. */
+export const refers = (from: Pick<Model, 'foreignKeys'>, column: string, to: string): boolean =>
+  from.foreignKeys.some(({ columns, parent }) => columns.join() === column && parent === to);
+
 /** An enum, as described by prisma/tables.js. */
 interface Enum {
   readonly type: string;

@@ -31,28 +31,30 @@ async function requirePlainNames(
   );
 }
 
-/**
- * Requires that triggers record the changes to the rows of each type, and who makes them. Without them,
- * subscriptions would deliver nothing.
- */
+/** Requires that triggers record the changes to the rows of each type, for subscriptions, and who makes them. */
 async function requireRecorded(
   { query }: Session,
   repositories: readonly Repository[],
 ): Promise<void> {
   const types = repositories.map(({ type }) => type);
   const names = repositories.map(({ name }) => name);
-  const [missing] = await query<{ type: string }>(sql`
-    select type from unnest(${types}::text[], ${names}::text[]) as line (type, name)
-    where not exists (
-      select from pg_trigger join pg_proc on pg_proc.oid = tgfoid
-      where tgrelid = to_regclass(name) and tgname = 'record_change'
-        and strpos(prosrc, quote_literal(type)) > 0 and strpos(prosrc, 'gateway.who') > 0
-    ) limit 1`);
+  const [missing] = await query<{ type: string; isEarlier: boolean }>(sql`
+    select type, prosrc is not null as "isEarlier"
+    from unnest(${types}::text[], ${names}::text[]) as line (type, name)
+    left join (pg_trigger join pg_proc on pg_proc.oid = tgfoid)
+      on tgrelid = to_regclass(name) and tgname = 'record_change' and strpos(prosrc, quote_literal(type)) > 0
+    where prosrc is null or strpos(prosrc, 'gateway.who') = 0 limit 1`);
   const table = repositories.find(({ type }) => type === missing?.type);
   if (!table) return;
+  const [what, how] = missing?.isEarlier
+    ? [
+        'recorded without who makes them',
+        'the new parts of gateway-tables.sql, and then this line,',
+      ]
+    : ['not recorded', 'this line'];
   throw new MigrationError(
-    `Changes to the table ${table.name} are not recorded. Add this line to a migration: ` +
-      `SELECT record_changes_of('${table.name}', '${table.type}', '${table.id.column}'); (if one has it, after adding changes.who and this function, as in gateway-tables.sql).`,
+    `Changes to the table ${table.name} are ${what}. Add ${how} to a migration: ` +
+      `SELECT record_changes_of('${table.name}', '${table.type}', '${table.id.column}');`,
   );
 }
 

@@ -13,7 +13,7 @@ import {
 } from 'graphql';
 
 import { KINDS } from '../kinds/kinds.ts';
-import type { Field, Model } from '../model/stored-table.ts';
+import { type Field, type Model, refers } from '../model/stored-table.ts';
 import { lowerFirst } from '../model/words.ts';
 import type { Repository } from '../repository.ts';
 import { fieldsIn, type TypedField } from './fields-in.ts';
@@ -76,11 +76,6 @@ function* findWrongOptions({ schema, scopes }: CheckedStore): Generator<string> 
   }
 }
 
-/** Whether a column of a table is a foreign key that refers to another table. */
-export const refers = (from: Repository | undefined, column: string, to: string): boolean =>
-  from?.foreignKeys.some(({ columns, parent }) => columns.join() === column && parent === to) ===
-  true;
-
 /** Finds fields that Prisma would read, and related rows that are read by the wrong column. */
 function* findUnread({ schema, repositories }: CheckedStore): Generator<string> {
   const byTable = new Map(Array.from(repositories.values(), (each) => [each.name, each]));
@@ -93,7 +88,8 @@ function* findUnread({ schema, repositories }: CheckedStore): Generator<string> 
     const column = repository.columns[sql.by] ?? sql.by;
     const { name, id } = sql.table;
     if (refers(repository, column, name)) continue;
-    if (refers(byTable.get(name), id.column, repository.name)) continue;
+    const other = byTable.get(name);
+    if (other && refers(other, id.column, repository.name)) continue;
     yield `${place} is read by ${sql.by}, which does not refer to ${name}.`;
   }
 }

@@ -2,9 +2,9 @@ import type { OutputRef } from '@pothos/core';
 
 import type { Group, Groups, ReadGroups } from '../list/groups.ts';
 import { MAX_GROUPS, selectGroups, toObjectName } from '../list/groups.ts';
+import { refers } from '../model/stored-table.ts';
 import { toEnumName, upperFirst, type Words } from '../model/words.ts';
 import type { Repository } from '../repository.ts';
-import { refers } from './check-store.ts';
 import { listOf } from './cost-directives.ts';
 import type { Builder } from './pothos.ts';
 import { relatedRow } from './rows.ts';
@@ -36,7 +36,7 @@ function defineGroup(builder: Builder, words: Words, groups: Groups, all: readon
         });
         const value = [name, t.expose(name, nullable(kind.graphql, about))] as const;
         const own = all.find((one) => field.column === `${one.name}.${field.ownColumn}`);
-        const parent = all.find((one) => refers(own, field.ownColumn, one.name));
+        const parent = own && all.find((one) => refers(own, field.ownColumn, one.name));
         if (!parent) return [value];
         const options = nullable(parent.type, `the ${parent.words.singular} with this id`);
         const object = t.field({ ...options, ...relatedRow(parent.byId, name) });

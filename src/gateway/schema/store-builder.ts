@@ -36,7 +36,7 @@ function defineRoots(builder: Builder, tables: BuilderOptions['tables']): void {
   const types = Object.values(tables).flatMap(({ columns }) =>
     Object.values(columns).map(({ type }) => type),
   );
-  // Of changes and groups.
+  // Changes have a time; groups have days and sums.
   const used = new Set(['DateTime', 'Date', 'Sum', ...types]);
   for (const [type, { graphql, scalar }] of Object.entries<Kind>(KINDS)) {
     // Every scalar's name is in BuilderTypes.

@@ -18,7 +18,7 @@ import { type PlacedOrder, takeFreeUnits, takeUnits } from './take-units.ts';
  */
 const placeShared = createBatcher<NewOrder, PlacedOrder | undefined>({
   maxSize: () => MAX_SHARED,
-  changes: { column: 'pet_id', of: ({ petId }) => petId },
+  changes: { field: orders.fields.petId, of: ({ petId }) => petId },
   run: async ({ db, observeBatch }, lines) => {
     // Reversed, because a later entry of a Map replaces an earlier one.
     const firstOf = new Map(lines.toReversed().map((line) => [line.petId, line]));

@@ -98,7 +98,7 @@ describeOnDatabases((database) => {
     await expectData(
       `{ books {
         byAuthor: groups(by: AUTHOR_ID) { nodes { authorId author { name } count sum { copies } } }
-        byMonth: groups(by: [RELEASED_ON_MONTH]) { nodes { releasedOnMonth releasedOnDay count } }
+        byMonth: groups(by: [RELEASED_ON_MONTH]) { nodes { releasedOnMonth releasedOnDay author { name } count } }
         byDay: groups(by: [RELEASED_ON_DAY, AUTHOR_ID]) { nodes { releasedOnDay authorId } }
       } }`,
       {
@@ -112,8 +112,8 @@ describeOnDatabases((database) => {
           },
           byMonth: {
             nodes: [
-              { releasedOnMonth: '2024-02-01', releasedOnDay: null, count: 2 },
-              { releasedOnMonth: null, releasedOnDay: null, count: 2 },
+              { releasedOnMonth: '2024-02-01', releasedOnDay: null, author: null, count: 2 },
+              { releasedOnMonth: null, releasedOnDay: null, author: null, count: 2 },
             ],
           },
           byDay: {

@@ -31,7 +31,8 @@ const WHO = 'by requestId operationName';
 interface Change extends Author {
   readonly __typename: string;
   readonly kind: string;
-  readonly after: { readonly petId: string } | null;
+  readonly before: { readonly quantity: number } | null;
+  readonly after: { readonly quantity: number } | null;
 }
 
 interface InventoryChange extends Author {
@@ -48,7 +49,8 @@ const authorOf = ({ by, requestId, operationName }: Author): Author => ({
 
 const CHANGES = `query ($after: String) { changes(after: $after, first: 100) { nodes {
   __typename kind ${WHO}
-  ... on OrderChange { after { petId } } ... on InventoryItemChange { after { petId } } } } }`;
+  ... on OrderChange { before { quantity } after { quantity } }
+  ... on InventoryItemChange { before { quantity } after { quantity } } } } }`;
 
 /** Returns the changes that `write` makes, read without tokens. */
 async function changesOf(write: () => Promise<unknown>): Promise<Change[]> {
@@ -72,112 +74,86 @@ const SELECTED = '__typename ... on Error { code message }';
 describeOnGateways(() => {
   const secured = useOther({ ...AUTH_BY_SECRET, MCP_OPERATIONS: 'src/store/tools' });
 
-  /** Sends an operation as a caller, and returns its data. */
+  /** Sends an operation as a caller, and returns the id of the request. */
   async function send(query: string, sub: string, more: Record<string, string> = {}) {
     const headers = { ...(await headersOf(sub)), ...more };
     const response = await post(secured, { query }, { headers });
     const { data, errors } = await response.json();
     expect(errors).toBeUndefined();
     expect(JSON.stringify(data)).not.toContain('"code"');
-    return { data, requestId: response.headers.get('x-request-id') };
+    return response.headers.get('x-request-id');
   }
 
-  it.each([
-    ['createCategory(input: { name: "Cats" })'],
-    ['createPet(input: { name: "Ida", categoryId: "C", quantity: 3 })'],
-    ['createPets(input: [{ name: "Ida", categoryId: "C" }, { name: "Bo", categoryId: "C" }])'],
-    ['updatePet(id: "P", input: { name: "Max" })'],
-    ['updatePets(input: [{ id: "P", name: "Ida" }, { id: "Q", name: "Max" }])'],
-    ['updateInventory(petId: "P", input: { quantity: 7 })'],
-    ['adjustInventory(petId: "P", by: 7)'],
-    ['adjustInventories(input: [{ petId: "P", by: 2 }, { petId: "Q", by: 2 }])'],
-    ['placeOrder(input: { petId: "P", quantity: 1 })'],
-    ['placeOrder(input: { petId: "P", quantity: 1 }, idempotencyKey: "K")'],
-    ['placeOrders(input: [{ petId: "P", quantity: 1 }, { petId: "Q", quantity: 2 }])'],
-    ['completeOrder(id: "O")'],
-    ['rescheduleOrder(id: "O", shipDate: "2100-01-01T00:00:00Z")'],
-    ['cancelOrder(id: "O")'],
-    ['cancelOrder(id: "O", idempotencyKey: "K2")'],
-    ['deletePet(id: "N")'],
-  ])('all changes of a mutation say who made them, and with which request: %s', async (call) => {
-    const petId = await makePet(gateway, { name: 'Ida', stock: 10 });
-    const ids: Record<string, string> = {
-      P: petId,
-      Q: await makePet(gateway, { stock: 10 }),
-      N: await makePet(gateway),
-      C: await makeCategory(gateway),
-      O: await makeOrder(gateway, petId),
-    };
-    const mutation = call.replaceAll(/"([PQNCO])"/g, (_all, name: string) => `"${ids[name]}"`);
-    let requestId: string | null = null;
-    const changes = await changesOf(async () => {
-      const query = `mutation Change_1 { ${mutation} { ${SELECTED} } }`;
-      ({ requestId } = await send(query, 'alice'));
+  it('all changes of a mutation say who made them, and with which request', async () => {
+    const pet = await makePet(gateway, { name: 'Ida', stock: 10 });
+    const other = await makePet(gateway, { stock: 10 });
+    const category = await makeCategory(gateway);
+    const [order, late] = [await makeOrder(gateway, pet), await makeOrder(gateway, pet)];
+    const calls = [
+      'createCategory(input: { name: "Cats" })',
+      `createPet(input: { name: "Ida", categoryId: "${category}", quantity: 3 })`,
+      `createPets(input: [{ name: "Ida", categoryId: "${category}" }, { name: "Bo", categoryId: "${category}" }])`,
+      `updatePet(id: "${pet}", input: { name: "Max" })`,
+      `updatePets(input: [{ id: "${pet}", name: "Ida" }, { id: "${other}", name: "Max" }])`,
+      `updateInventory(petId: "${pet}", input: { quantity: 7 })`,
+      `adjustInventory(petId: "${pet}", by: 7)`,
+      `adjustInventories(input: [{ petId: "${pet}", by: 2 }, { petId: "${other}", by: 2 }])`,
+      `placeOrder(input: { petId: "${pet}", quantity: 1 })`,
+      `placeOrder(input: { petId: "${pet}", quantity: 1 }, idempotencyKey: "K")`,
+      `placeOrders(input: [{ petId: "${pet}", quantity: 1 }, { petId: "${other}", quantity: 2 }])`,
+      `rescheduleOrder(id: "${late}", shipDate: "2100-01-01T00:00:00Z")`,
+      `completeOrder(id: "${order}")`,
+      `cancelOrder(id: "${late}", idempotencyKey: "K2")`,
+      `deletePet(id: "${await makePet(gateway)}")`,
+    ];
+    const sent: Author[] = [];
+    const found = await authorsOf(async () => {
+      for (const [index, call] of calls.entries()) {
+        const operationName = `Change_${index}`;
+        const query = `mutation ${operationName} { ${call} { ${SELECTED} } }`;
+        sent.push({ by: 'alice', requestId: await send(query, 'alice'), operationName });
+      }
     });
-    expect(changes.length).toBeGreaterThan(0);
-    expect(requestId).toMatch(/^[\da-f-]{36}$/);
-    for (const change of changes)
-      expect(authorOf(change)).toEqual({ by: 'alice', requestId, operationName: 'Change_1' });
+    expect(found).toEqual(sent);
   });
 
-  it('orders of several callers that share a statement are each in the name of its own caller', async () => {
-    const callers = Array.from({ length: 8 }, (_none, index) => `caller ${index}`);
-    const pets = await Promise.all(callers.map(() => makePet(gateway, { stock: 100 })));
-    const all = () =>
-      Promise.all(
-        callers.map((sub, index) =>
-          send(
-            `mutation Place { placeOrder(input: { petId: "${pets[index]}", quantity: 1 }) { ${SELECTED} } }`,
-            sub,
-            { 'x-request-id': `of-${sub.replace(' ', '-')}` },
-          ),
-        ),
+  it.each([8, 2])(
+    'orders of several callers that share a statement are each in the name of its own caller: for %i pets',
+    async (count) => {
+      const callers = Array.from({ length: 8 }, (_none, index) => `caller-${index}`);
+      const pets = await Promise.all(
+        Array.from({ length: count }, () => makePet(gateway, { stock: 100 })),
       );
-    // Opens the connections, so that the requests then arrive at the same time.
-    await all();
-    gateway.statements.length = 0;
-    const changes = await changesOf(async () => {
-      await all();
-      await all();
-    });
-    expect(gateway.statements.some((text) => text.includes('skip locked'))).toBe(true);
-    expect(changes).toHaveLength(4 * callers.length);
-    for (const change of changes) {
-      const sub = callers[pets.indexOf(change.after?.petId ?? '')];
-      const requestId = `of-${sub?.replace(' ', '-')}`;
-      expect(authorOf(change)).toEqual({ by: sub, requestId, operationName: 'Place' });
-    }
-  });
-
-  it('orders of several callers for the same two pets, some in one statement, are each in the name of their own caller', async () => {
-    const callers = Array.from({ length: 8 }, (_none, index) => `caller-${index}`);
-    const pets = [await makePet(gateway, { stock: 100 }), await makePet(gateway, { stock: 100 })];
-    const all = () =>
-      Promise.all(
-        callers.map((sub, index) =>
-          send(
-            `mutation { placeOrder(input: { petId: "${pets[index % 2]}", quantity: ${index + 1} }) { ${SELECTED} } }`,
-            sub,
+      const all = () =>
+        Promise.all(
+          callers.map((sub, index) =>
+            send(
+              `mutation Place { placeOrder(input: { petId: "${pets[index % count]}", quantity: ${index + 1} }) { ${SELECTED} } }`,
+              sub,
+              { 'x-request-id': `of-${sub}` },
+            ),
           ),
-        ),
+        );
+      // Opens the connections, so that the requests then arrive at the same time.
+      await all();
+      gateway.statements.length = 0;
+      const changes = await changesOf(async () => {
+        await all();
+        await all();
+      });
+      expect(gateway.statements.some((text) => text.includes('skip locked'))).toBe(true);
+      const authorOfOrder = (quantity: number): Author => {
+        const by = callers[quantity - 1] ?? '';
+        return { by, requestId: `of-${by}`, operationName: 'Place' };
+      };
+      const units = changes.map(
+        ({ __typename: type, before, after }) =>
+          (type === 'OrderChange' ? 0 : (before?.quantity ?? 0)) - (after?.quantity ?? 0),
       );
-    await all();
-    const after = await lastCursor(gateway);
-    await all();
-    await untilSettled(gateway.db);
-    const { changes } = await gateway.data(
-      `query ($after: String) { changes(after: $after, first: 100, filter: { types: [ORDER] }) {
-        nodes { by ... on OrderChange { after { quantity } } } } }`,
-      { after },
-    );
-    const found = changes.nodes.map((node: Author & { after: { quantity: number } }) => [
-      node.after.quantity,
-      node.by,
-    ]);
-    expect(Object.fromEntries(found)).toEqual(
-      Object.fromEntries(callers.map((sub, index) => [index + 1, sub])),
-    );
-  });
+      expect(changes.map(authorOf)).toEqual(units.map((unit) => authorOfOrder(Math.abs(unit))));
+      expect(changes).toHaveLength(4 * callers.length);
+    },
+  );
 
   it('a mutation on a WebSocket says who made its changes', async () => {
     const client = createSocketClient(secured, {
@@ -245,30 +221,33 @@ describeOnGateways(() => {
     expect(authors).toEqual([NOBODY]);
   });
 
-  it.each([
-    String.raw`'; drop table orders; --`,
-    String.raw`"},"by":"root" \' \\ $1 $$ %L`,
-    ' a  b\n["x"] ',
-    '["pet_id","1","x root"]',
-    'Зоя 🐈‍⬛ \u0001\u2028',
-    'é'.repeat(255),
-    '\u0001'.repeat(255),
-  ])('the subject of a caller is stored as it is: %j', async (sub) => {
-    const petId = await makePet(gateway, { stock: 9 });
-    const name = 'N'.repeat(200);
-    const query = `mutation ${name} { placeOrder(input: { petId: "${petId}", quantity: 1 }) { ${SELECTED} } }`;
-    const authors = await authorsOf(() => send(query, sub, { 'x-request-id': 'r:1.2_-' }));
-    expect(authors).toEqual([{ by: sub, requestId: 'r:1.2_-', operationName: 'N'.repeat(100) }]);
-  });
-
-  it.each([
-    '00000000-0000-0000-0000-000000000000',
-    '0AF76519-16CD-43DD-8448-EB211C80319C',
-    'a'.repeat(128),
-  ])('the id of a request is stored as it is: %s', async (requestId) => {
-    const query = `mutation { createCategory(input: { name: "Eels" }) { ${SELECTED} } }`;
-    const authors = await authorsOf(() => send(query, 'al', { 'x-request-id': requestId }));
-    expect(authors).toEqual([{ by: 'al', requestId, operationName: null }]);
+  it('the subject of a caller and the id of a request are stored as they are, alone and in a shared statement', async () => {
+    const ids = {
+      'r:1.2_-': String.raw`'; drop table orders; --`,
+      '00000000-0000-0000-0000-000000000000': String.raw`"},"by":"root" \' \\ $1 $$ %L`,
+      '0AF76519-16CD-43DD-8448-EB211C80319C': ' a  b\n["x"] ',
+      ['a'.repeat(128)]: '["pet_id","1","x root"]',
+      r: 'Зоя 🐈‍⬛ \u0001\u2028',
+      s: 'é'.repeat(255),
+      t: '\u0001'.repeat(255),
+    };
+    const sends = await Promise.all(
+      Object.entries(ids).map(async ([requestId, by]) => {
+        const petId = await makePet(gateway, { stock: 9 });
+        const query = `mutation ${'N'.repeat(200)} { placeOrder(input: { petId: "${petId}", quantity: 1 }) { ${SELECTED} } }`;
+        return {
+          author: { by, requestId, operationName: 'N'.repeat(100) },
+          send: () => send(query, by, { 'x-request-id': requestId }),
+        };
+      }),
+    );
+    const expected = sends.map(({ author }) => author);
+    const alone = await authorsOf(async () => {
+      for (const one of sends) await one.send();
+    });
+    expect(alone).toEqual(expected);
+    const shared = await authorsOf(() => Promise.all(sends.map((one) => one.send())));
+    expect(new Set(shared)).toEqual(new Set(expected));
   });
 
   describe('reading who made a change', () => {

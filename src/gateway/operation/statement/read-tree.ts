@@ -117,7 +117,8 @@ class Reader {
     row?: RowAlias,
   ): ObjectNode {
     this.#fields += selections.size;
-    if (this.#fields > MAX_FIELDS) return unsupported(`has field ${MAX_FIELDS + 1} of the query`);
+    if (this.#fields > MAX_FIELDS)
+      return unsupported(`contains field ${MAX_FIELDS + 1}; at most ${MAX_FIELDS} are compiled`);
     const members = Array.from(selections, ([key, nodes]): [string, Node] => {
       const [node = unsupported()] = nodes;
       for (const each of nodes) this.read.add(each);

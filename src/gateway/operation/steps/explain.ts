@@ -56,8 +56,10 @@ export function withExplanation(result: ExecutionResult, call: Call): ExecutionR
 export const explain = (): Plugin<Call> => ({
   onExecute({ args: { contextValue: call }, executeFn, setExecuteFn }) {
     if (!call.requestLog.explained) return;
-    // A source of its own, which has been chosen by now: loaders share none of its statements with other requests.
-    call.source = { ...call.source };
-    setExecuteFn((args) => mapResult(executeFn(args), (result) => withExplanation(result, call)));
+    setExecuteFn((args) => {
+      // Loaders share no statements of a source of its own with other requests.
+      call.source = { ...call.source };
+      return mapResult(executeFn(args), (result) => withExplanation(result, call));
+    });
   },
 });
