@@ -5,7 +5,7 @@ import type { introspection } from './graphql-env.d.ts';
 // The compiler infers the types of an operation from the schema.
 const graphql = initGraphQLTada<{
   introspection: introspection;
-  scalars: { DateTime: string; ID: string };
+  scalars: { BigInt: number | string; Date: string; DateTime: string; ID: string };
 }>();
 
 /** Pets that are for sale. */

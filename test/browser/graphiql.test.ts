@@ -102,6 +102,19 @@ describeInChromium((chromium) => {
       expect(await execute(page)).not.toContain('"explain"');
     });
 
+    it('shows the editor and a long explanation in one window', async () => {
+      const panel = page.locator('#explain');
+      await panel.locator('summary').click();
+      await openExample(page, 'What sells');
+      await execute(page);
+      await expectShown(panel.getByRole('cell', { name: 'Cost of all fields' }));
+      const { bottom } = await boxOf('main');
+      for (const selector of ['#explain', '.graphiql-editors']) {
+        expect((await boxOf(selector)).bottom).toBeLessThan(bottom);
+      }
+      await panel.locator('summary').click();
+    });
+
     it("passes axe's accessibility checks in light mode, with a result and the open menu of examples", async () => {
       await toggleExamples(page);
       await expectAccessible(page);
@@ -115,12 +128,14 @@ describeInChromium((chromium) => {
       await page.getByText('OnePet').first().waitFor();
     });
 
-    it('shows an explanation below the result', async () => {
+    it('shows the editor, the result and its explanation below each other', async () => {
       const panel = page.locator('#explain');
       await panel.locator('summary').click();
       await execute(page);
       await expectShown(panel.getByRole('cell', { name: 'pet.name' }));
-      expect((await boxOf('#explain')).height).toBeGreaterThan(200);
+      for (const selector of ['.graphiql-query-editor', '.result-window', '#explain']) {
+        expect((await boxOf(selector)).height).toBeGreaterThan(200);
+      }
       await expectFits(page);
       await expectAccessible(page);
       await panel.locator('summary').click();

@@ -4,7 +4,7 @@ import { gateway, useGateway } from '../support/gateway.ts';
 import { makeCategory, makePet } from '../support/make.ts';
 import { createOutage } from '../support/outage.ts';
 import { type CachingClient, connectApollo, connectUrql, type Data } from './caching-clients.ts';
-import { CATEGORY, NODE, PET, PETS, PLACE_ORDER, SET_STOCK } from './operations.ts';
+import { CATEGORY, DASHBOARD, NODE, PET, PETS, PLACE_ORDER, SET_STOCK } from './operations.ts';
 import { watchFetch, type WatchedFetch } from './watched-fetch.ts';
 
 const outage = createOutage();
@@ -66,6 +66,17 @@ describe.each([
     await expect.poll(() => stocksOf(pets.data?.pets)).toEqual([3]);
     await expect.poll(() => stocksOf(category.data?.category.pets)).toEqual([3]);
     expect(pet.data.pet.inventory.quantity).toBe(3);
+  });
+
+  it('keeps the groups of a list apart, by their keys and by the filter of the list, and apart from its rows', async () => {
+    const { categoryId } = await makePets('Ada', 'Bo');
+    await makePet(gateway, { status: 'SOLD' });
+    const groups = await client.query(DASHBOARD, { categoryId });
+    expect(groups).toMatchObject(await gateway.data(DASHBOARD, { categoryId }));
+    const { pets } = await client.query(PETS, { categoryId });
+    expect(namesOf(pets)).toEqual(['Ada', 'Bo']);
+    expect(await client.query(DASHBOARD, { categoryId })).toEqual(groups);
+    expect(watched.methods).toHaveLength(2);
   });
 
   it('does not repeat a write without an idempotency key if the response is lost', async () => {

@@ -11,10 +11,20 @@ const ORDER_ROW = 'id quantity complete shipDate';
 const CATEGORY_ID = '$categoryId: ID!';
 const PET_ID = '$petId: ID!';
 
+/** The groups that are shown above a list, by the name of its field. */
+const GROUPS: Readonly<Record<string, string>> = {
+  pets: 'groups(by: [STATUS]) { nodes { status count } }',
+  inventory: 'groups(by: [CATEGORY_ID]) { nodes { categoryId count sum { quantity } } }',
+  orders: `groups(by: [COMPLETE, SHIP_DATE_MONTH]) {
+    nodes { complete shipDateMonth count sum { quantity } }
+  }`,
+};
+
 /** A list in a field of the query, or in one of an object whose id is the variable. */
 function listOf(variable: string, path: readonly string[], args: string, row: string): ShownList {
   const [outer, inner = outer] = path;
-  const field = `${inner}(first: 2, after: $after ${args}) { edges { node { ${row} } } ${PAGE} }`;
+  const above = `${GROUPS[inner ?? ''] ?? ''} ${PAGE}`;
+  const field = `${inner}(first: 2, after: $after ${args}) { ${above} edges { node { ${row} } } }`;
   const [id] = variable.split(':');
   const text = inner === outer ? field : `${outer}(id: ${id}) { id ${field} }`;
   return { text: `query List(${variable}, $after: String) { ${text} }`, path };

@@ -11,6 +11,23 @@ export const PETS = `query Pets($categoryId: ID!, $after: String) {
   }
 }`;
 
+/** Groups of the same lists by different keys, and of the same lists with different filters. */
+export const DASHBOARD = `query Dashboard($categoryId: ID!) {
+  pets { groups(by: [STATUS]) { nodes { status count } hasMore } }
+  inCategory: pets(filter: { categoryId: $categoryId }) {
+    groups(by: [STATUS, CATEGORY_ID]) { nodes { status count category { id name } } }
+  }
+  category(id: $categoryId) { id pets { groups(by: [STATUS]) { nodes { status count } } } }
+  orders {
+    months: groups(by: [SHIP_DATE_MONTH]) { nodes { shipDateMonth count sum { quantity } } }
+    groups(by: [COMPLETE, CATEGORY_ID]) { nodes { complete count category { id name } } }
+  }
+  open: orders(filter: { complete: false }) {
+    groups(by: [SHIP_DATE_MONTH]) { nodes { shipDateMonth count sum { quantity } } }
+  }
+  inventory { groups(by: [CATEGORY_ID]) { nodes { categoryId sum { quantity } } } }
+}`;
+
 /** A page of a nested list. */
 export const CATEGORY = `query Category($id: ID!, $after: String) {
   category(id: $id) {

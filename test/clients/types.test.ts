@@ -34,6 +34,7 @@ interface Store {
     quantity: number;
     shipDate: string;
   }) => Promise<string>;
+  readonly readSales: (after: string) => Promise<string[]>;
 }
 
 interface Program {
@@ -58,7 +59,9 @@ const folderOf = (name: string): string => folders.get(name) ?? '';
 beforeAll(async () => {
   const schema = await (await gateway.rest('/schema.graphql')).text();
   await Promise.all(
-    Object.entries(SET_UPS).map(([name, setUp]) => generate(folderOf(name), ...setUp, schema)),
+    Object.entries(SET_UPS).map(([name, [command, own]]) =>
+      generate(folderOf(name), command, own, schema),
+    ),
   );
 });
 
@@ -98,6 +101,14 @@ describe.each(Object.keys(SET_UPS))('graphql-request with %s', (name) => {
     expect(await store.placeOrder(order)).toBe('ships on 2100-02-01');
     expect(await store.placeOrder(order)).toBe('only 1 left');
     expect(await store.placeOrder({ ...order, petId: 'x' })).toBe('INVALID_INPUT');
+  });
+
+  it('reads groups with months as strings and sums as numbers', async () => {
+    const petId = await makePet(gateway, { stock: 5 });
+    await store.placeOrder({ petId, quantity: 2, shipDate: '2200-02-28T00:00:00Z' });
+    expect(await store.readSales('2200-01-01T00:00:00Z')).toEqual([
+      expect.stringMatching(/^2200-02: \d+$/),
+    ]);
   });
 
   it('places only one order if it retries with the same idempotency key after a lost response', async () => {

@@ -232,6 +232,13 @@ describe('the guide', () => {
     ]);
   });
 
+  it('contains a README and the code of the relay for webhooks', async () => {
+    const html = await readText('/guide/live');
+    for (const file of ['README.md', 'relay.mjs']) {
+      expect(html).toContain(`<summary>examples/webhooks/${file}</summary>`);
+    }
+  });
+
   it('contains the code samples of its documents, and a link to run each GraphQL sample', async () => {
     for (const path of GUIDE) {
       const name = path.slice('/guide/'.length);

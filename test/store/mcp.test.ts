@@ -97,6 +97,30 @@ it.each(NAMES)('a caller without the scope of a tool is refused: %s', async (nam
   expect((await postMessage(guarded, callOf(name, args))).status).toBe(401);
 });
 
+it('agents count the units of a kind that ship in each month, and the reserved pets of each kind', async () => {
+  const client = await connectClient(gateway);
+  const categoryId = await makeCategory(gateway);
+  const soldId = await makePet(gateway, { categoryId, stock: 9 });
+  await makePet(gateway, { categoryId, status: 'PENDING' });
+  for (const shipDate of ['2100-01-31T23:59:59Z', '2100-02-01T00:00:00Z', '2100-02-28T00:00:00Z']) {
+    await makeOrder(gateway, soldId, { quantity: 2, shipDate });
+  }
+  const sales = await callTool(client, 'sales', {
+    by: ['SHIP_DATE_MONTH'],
+    categoryIds: [categoryId],
+  });
+  expect(sales.data.orders.groups.nodes).toMatchObject([
+    { shipDateMonth: '2100-02-01', count: 2, sum: { quantity: 4 } },
+    { shipDateMonth: '2100-01-01', count: 1, sum: { quantity: 2 } },
+  ]);
+  const reserved = await callTool(client, 'count_pets', { status: ['PENDING'] });
+  const { nodes } = reserved.data.pets.groups;
+  const { count } = nodes.find(
+    ({ category }: { category: { id: string } }) => category.id === categoryId,
+  );
+  expect(count).toBe(1);
+});
+
 it('an order that cannot be fulfilled is an error with its code, its line, and that nothing was changed', async () => {
   const client = await connectClient(gateway);
   const before = await stockOf(gateway, petId);

@@ -2,6 +2,9 @@ import {
   ApolloClient,
   ApolloLink,
   CombinedGraphQLErrors,
+  type FieldMergeFunction,
+  type FieldPolicy,
+  type FieldReadFunction,
   HttpLink,
   InMemoryCache,
 } from '@apollo/client';
@@ -14,7 +17,22 @@ import { collect, listsToForget, type Result, rowsToForget } from '../lists.ts';
 import { mayPass } from '../retries.ts';
 import { createRenewLink } from './renew-token.ts';
 
-const list = relayStylePagination(['filter', 'orderBy']);
+const keyArgs = ['filter', 'orderBy'];
+const pages = relayStylePagination(keyArgs) as {
+  read: FieldReadFunction;
+  merge: FieldMergeFunction;
+};
+
+// A query for the groups or the count of a list brings no rows. `pages` would keep it as an empty list, and show that to
+// queries for the rows.
+const list: FieldPolicy = {
+  keyArgs,
+  read: (stored, options) => (stored?.edges ? pages.read(stored, options) : stored),
+  merge: (stored, incoming, options) =>
+    stored?.edges || incoming?.edges
+      ? { ...stored, ...pages.merge(stored?.edges && stored, incoming, options) }
+      : incoming && { ...stored, ...incoming },
+};
 
 // With `keyFields`, a query that does not select an object's id fails, instead of caching a copy that is never updated.
 const typePolicies = {

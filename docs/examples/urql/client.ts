@@ -28,7 +28,10 @@ function createCache(schema: IntrospectionQuery): Exchange {
   const readPages = relayPagination();
   const list: Resolver = (parent, args, cache, info) => {
     parents.set(info.parentKey, info.parentTypeName);
-    return readPages(parent, args, cache, info);
+    if ('first' in args || 'last' in args) return readPages(parent, args, cache, info);
+    // Not a page, but the groups or the count of a list. Graphcache's key of a field without arguments has no `{}`.
+    const hasArgs = Object.keys(args).length > 0;
+    return cache.resolve(info.parentKey, info.fieldName, hasArgs ? args : null);
   };
 
   const forget = (cache: Cache, result: Result): void => {

@@ -24,6 +24,13 @@ export const read = (
 ): Promise<Data> =>
   fetchQuery(environment, query, variables, { fetchPolicy: 'store-or-network' }).toPromise();
 
+/** Reads from the gateway, and updates the store. */
+export const reload = (
+  environment: Environment,
+  query: GraphQLTaggedNode,
+  variables: Variables,
+): Promise<Data> => fetchQuery(environment, query, variables).toPromise();
+
 /** Commits a mutation and returns its data. */
 export const mutate = (
   environment: Environment,

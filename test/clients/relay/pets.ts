@@ -51,3 +51,63 @@ export const categoryQuery = graphql`
     }
   }
 `;
+
+/** Two groups of each list, by different keys or of different orders. */
+export const groupsQuery = graphql`
+  query petsGroupsQuery($categoryId: ID!) {
+    category(id: $categoryId) {
+      pets {
+        groups(by: [STATUS]) {
+          nodes {
+            status
+            count
+          }
+        }
+      }
+    }
+    orders(filter: { petStatus: [AVAILABLE, PENDING, SOLD] }) {
+      months: groups(by: [SHIP_DATE_MONTH]) {
+        nodes {
+          shipDateMonth
+          count
+          sum {
+            quantity
+          }
+        }
+      }
+      groups(by: [COMPLETE, CATEGORY_ID]) {
+        nodes {
+          complete
+          count
+          category {
+            id
+            name
+          }
+        }
+      }
+    }
+    open: orders(filter: { complete: false }) {
+      groups(by: [SHIP_DATE_MONTH]) {
+        nodes {
+          shipDateMonth
+          count
+        }
+      }
+    }
+  }
+`;
+
+export const orderChangedSubscription = graphql`
+  subscription petsOrderChangedSubscription($after: String) {
+    orderChanged(after: $after) {
+      __typename
+      cursor
+      kind
+      orderId
+      order {
+        id
+        complete
+      }
+    }
+  }
+`;

@@ -167,7 +167,7 @@ describeOnGateways(() => {
     expect(author?.requestId).toMatch(/^[\da-f-]{36}:1$/);
   });
 
-  it('the tool who_changed says who cancelled an order with another tool, to callers with the scope audit alone', async () => {
+  it('the tool who_changed says who cancelled an order with another tool, and which one, to callers with the scope audit alone', async () => {
     const orderId = await makeOrder(gateway, await makePet(gateway, { stock: 1 }));
     const client = await connectClient(secured, { headers: await headersOf('an agent') });
     const cancelled = await callTool(client, 'cancel_order', {
@@ -182,6 +182,8 @@ describeOnGateways(() => {
       kind: 'DELETED',
       by: 'an agent',
       operationName: 'cancel_order',
+      before: { quantity: 1, complete: false },
+      after: null,
     });
     const other = await connectClient(secured, {
       headers: await headersOf('bob', 'read orders:write'),
