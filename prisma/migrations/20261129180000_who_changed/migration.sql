@@ -22,7 +22,6 @@ BEGIN
         DECLARE
             "old_row" pg_catalog.json;
             "new_row" pg_catalog.json;
-            "key" pg_catalog.text;
             -- SQL has not set it, or it is empty since an earlier transaction of this session.
             "who" pg_catalog.text := pg_catalog.current_setting('gateway.who', true);
         BEGIN
@@ -31,11 +30,11 @@ BEGIN
             -- because parsing it would take a third of the time of the statement.
             IF pg_catalog.left("who", 1) OPERATOR(pg_catalog.<>) '{' THEN
                 "new_row" := pg_catalog.row_to_json(COALESCE(NEW, OLD));
-                "key" := "new_row" OPERATOR(pg_catalog.->>) pg_catalog.split_part("who", E'\n', 1);
                 "who" := CASE WHEN pg_catalog.pg_trigger_depth() OPERATOR(pg_catalog.=) 1 THEN
-                    pg_catalog.split_part("who", pg_catalog.concat(E'\n', "key", E'\t'), 2)
+                    pg_catalog.split_part(pg_catalog.split_part("who", pg_catalog.concat(
+                        E'\n', "new_row" OPERATOR(pg_catalog.->>) pg_catalog.split_part("who", E'\n', 1), E'\t'
+                    ), 2), E'\n', 1)
                 END;
-                "who" := pg_catalog.split_part("who", E'\n', 1);
             END IF;
             IF TG_OP OPERATOR(pg_catalog.=) 'UPDATE' THEN
                 IF OLD OPERATOR(pg_catalog.*<>) NEW THEN
