@@ -207,6 +207,16 @@ describe('a store with a mistake does not start, and says why', () => {
       'Book.author is read by id, which does not refer to authors.',
     ],
     [
+      'a filter by a related row that is read by a column that does not refer to it',
+      [['book.ts', "{ table: authors, by: 'author_id' },\n      filterBy", "{ table: authors, by: 'copies' },\n      filterBy"]],
+      'The filter author of books reads authors by copies, which does not refer to it.',
+    ],
+    [
+      'a filter by a column of another table',
+      [['book.ts', 'filterBy.value(day,', 'filterBy.value(authors.fields.number,']],
+      "The filter day of books can't use authors.id: it must be a column of books.",
+    ],
+    [
       'a subscription to something other than changes',
       [
         addTo(

@@ -13,7 +13,7 @@ import {
 } from 'graphql';
 
 import { KINDS } from '../kinds/kinds.ts';
-import { type Field, type Model, refers } from '../model/stored-table.ts';
+import { type Field, type Model, refers, type Table } from '../model/stored-table.ts';
 import { lowerFirst } from '../model/words.ts';
 import type { Repository } from '../repository.ts';
 import { fieldsIn, type TypedField } from './fields-in.ts';
@@ -76,9 +76,13 @@ function* findWrongOptions({ schema, scopes }: CheckedStore): Generator<string> 
   }
 }
 
-/** Finds fields that Prisma would read, and related rows that are read by the wrong column. */
+/** Finds fields that Prisma would read, and related rows that fields or filters read by the wrong column. */
 function* findUnread({ schema, repositories }: CheckedStore): Generator<string> {
   const byTable = new Map(Array.from(repositories.values(), (each) => [each.name, each]));
+  const isRelated = (from: Repository, column: string, { name, id }: Table<never>): boolean => {
+    const other = byTable.get(name);
+    return refers(from, column, name) || (other ? refers(other, id.column, from.name) : false);
+  };
   for (const { type, field, place } of fieldsIn(schema)) {
     const { sql, pothosPrismaSelect } = field.extensions;
     if (pothosPrismaSelect)
@@ -86,11 +90,17 @@ function* findUnread({ schema, repositories }: CheckedStore): Generator<string> 
     const repository = repositories.get(type.name);
     if (!repository || sql?.kind !== 'related') continue;
     const column = repository.columns[sql.by] ?? sql.by;
-    const { name, id } = sql.table;
-    if (refers(repository, column, name)) continue;
-    const other = byTable.get(name);
-    if (other && refers(other, id.column, repository.name)) continue;
-    yield `${place} is read by ${sql.by}, which does not refer to ${name}.`;
+    if (!isRelated(repository, column, sql.table))
+      yield `${place} is read by ${sql.by}, which does not refer to ${sql.table.name}.`;
+  }
+  for (const repository of repositories.values()) {
+    for (const [name, { of, field }] of Object.entries(repository.filters)) {
+      const table = of?.table ?? repository;
+      if (of && !isRelated(repository, of.by, of.table))
+        yield `The filter ${name} of ${repository.name} reads ${table.name} by ${of.by}, which does not refer to it.`;
+      if (field && field.column !== `${table.name}.${field.ownColumn}`)
+        yield `The filter ${name} of ${repository.name} can't use ${field.column}: it must be a column of ${table.name}.`;
+    }
   }
 }
 
