@@ -208,7 +208,13 @@ describe('a store with a mistake does not start, and says why', () => {
     ],
     [
       'a filter by a related row that is read by a column that does not refer to it',
-      [['book.ts', "{ table: authors, by: 'author_id' },\n      filterBy", "{ table: authors, by: 'copies' },\n      filterBy"]],
+      [
+        [
+          'book.ts',
+          "{ table: authors, by: 'author_id' },\n      filterBy",
+          "{ table: authors, by: 'copies' },\n      filterBy",
+        ],
+      ],
       'The filter author of books reads authors by copies, which does not refer to it.',
     ],
     [

@@ -76,27 +76,38 @@ function* findWrongOptions({ schema, scopes }: CheckedStore): Generator<string> 
   }
 }
 
-/** Finds fields that Prisma would read, and related rows that fields or filters read by the wrong column. */
-function* findUnread({ schema, repositories }: CheckedStore): Generator<string> {
-  const byTable = new Map(Array.from(repositories.values(), (each) => [each.name, each]));
-  const isRelated = (from: Repository, column: string, { name, id }: Table<never>): boolean => {
-    const other = byTable.get(name);
-    return refers(from, column, name) || (other ? refers(other, id.column, from.name) : false);
-  };
-  for (const { type, field, place } of fieldsIn(schema)) {
+/** Whether a column refers to the rows of another table, or is the id to which these refer. */
+function isRelated(
+  { repositories }: CheckedStore,
+  from: Repository,
+  column: string,
+  { name, id }: Table<never>,
+): boolean {
+  if (refers(from, column, name)) return true;
+  const others = [...repositories.values()].filter((other) => other.name === name);
+  return others.some((other) => refers(other, id.column, from.name));
+}
+
+/** Finds fields that Prisma would read, and related rows that are read by the wrong column. */
+function* findUnread(store: CheckedStore): Generator<string> {
+  for (const { type, field, place } of fieldsIn(store.schema)) {
     const { sql, pothosPrismaSelect } = field.extensions;
     if (pothosPrismaSelect)
       yield `${place} would be read by Prisma, which the gateway does not use: use relatedRow, listBy or countBy.`;
-    const repository = repositories.get(type.name);
+    const repository = store.repositories.get(type.name);
     if (!repository || sql?.kind !== 'related') continue;
     const column = repository.columns[sql.by] ?? sql.by;
-    if (!isRelated(repository, column, sql.table))
+    if (!isRelated(store, repository, column, sql.table))
       yield `${place} is read by ${sql.by}, which does not refer to ${sql.table.name}.`;
   }
-  for (const repository of repositories.values()) {
+}
+
+/** Finds filters of another table's column, or of related rows that are read by the wrong column. */
+function* findWrongFilters(store: CheckedStore): Generator<string> {
+  for (const repository of store.repositories.values()) {
     for (const [name, { of, field }] of Object.entries(repository.filters)) {
       const table = of?.table ?? repository;
-      if (of && !isRelated(repository, of.by, of.table))
+      if (of && !isRelated(store, repository, of.by, of.table))
         yield `The filter ${name} of ${repository.name} reads ${table.name} by ${of.by}, which does not refer to it.`;
       if (field && field.column !== `${table.name}.${field.ownColumn}`)
         yield `The filter ${name} of ${repository.name} can't use ${field.column}: it must be a column of ${table.name}.`;
@@ -206,6 +217,7 @@ export function requireTypes({
 
 function* findMistakes(store: CheckedStore): Generator<string> {
   yield* findUnread(store);
+  yield* findWrongFilters(store);
   yield* findWrongOptions(store);
   yield* findUnknown(store);
   yield* findUnsizedTexts(store);
