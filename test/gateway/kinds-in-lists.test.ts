@@ -77,7 +77,10 @@ interface Models {
 }
 
 const ENUMS = { Size: { type: 'thing_size', values: VALUES.Size } };
-const Thing = modelOf('Thing', 'things', COLUMNS);
+const Thing = {
+  ...modelOf('Thing', 'things', COLUMNS),
+  foreignKeys: [{ columns: ['big_int_or_null'], parent: 'words', onDelete: 'NO ACTION' }],
+};
 const Word = modelOf('Word', 'words', [{ name: 'word', type: 'String', isNullable: true }]);
 const table = createTables<Models>({ Thing, Word }, ENUMS);
 const by = (only: string, isRecorded = true) => ({ only, changes: isRecorded });
