@@ -7,6 +7,7 @@ import { openPostgresOf } from '../../support/bookshop.ts';
 import { type Gateway, gateway, startOther, useGateway, useOther } from '../../support/gateway.ts';
 import { createSocketClient, openEvents } from '../../support/live.ts';
 import { post, TIMES_UNTIL_COMPILED } from '../../support/post.ts';
+import { lastCursor } from '../../support/settled.ts';
 import { AUTH_BY_SECRET, bearing, mint } from '../../support/tokens.ts';
 import { bookshop } from '../bookshop/index.ts';
 import { readOnlyBookshop } from '../bookshop/read-only.ts';
@@ -80,10 +81,9 @@ beforeEach(() => {
 
 /** Returns a subscription to authors after the last change, so that it misses no change. */
 async function subscription() {
-  const { changes } = await gateway.data('{ changes(last: 1) { pageInfo { endCursor } } }');
   return {
     query: 'subscription ($after: String) { authorChanged(after: $after) { after { name } } }',
-    variables: { after: changes.pageInfo.endCursor },
+    variables: { after: await lastCursor(gateway) },
   };
 }
 
@@ -106,6 +106,7 @@ describe("the hooks of a store's plugin", () => {
 
   it('run for each query and subscription over a WebSocket', async () => {
     const client = createSocketClient(probed);
+    onTestFinished(() => client.dispose());
     await client.iterate({ query: '{ overSocket: __typename }' }).next();
     expect(ran).toEqual(OF_OPERATION);
     const payload = await subscription();
@@ -114,7 +115,6 @@ describe("the hooks of a store's plugin", () => {
     await gateway.data(CREATE, { name: 'new' });
     await results.next();
     expect(ran).toEqual(OF_SUBSCRIPTION);
-    await client.dispose();
   });
 
   it('get the caller of the request, and what an earlier hook has added to the context', async () => {
