@@ -17,11 +17,11 @@ export const toWho = ({ subject: by }: Caller, { id, operationName }: RequestLog
 
 /**
  * Returns the text for several requests that share a statement: in each changed row, the triggers look up the value of a
- * column (gateway-tables.sql). Of equal values, the first counts. No JSON contains a tab or a line break.
+ * column (gateway-tables.sql). Of equal values, the first counts. What `toWho` returns contains no tab or line break.
  */
 export const toSharedWho = (
   column: string,
-  whos: readonly (readonly [value: bigint | string | undefined, who: string | undefined])[],
+  whos: readonly (readonly [value: bigint | string, who: string | undefined])[],
 ): string => [column, ...whos.map(([value, who = '']) => `${value}\t${who}`), ''].join('\n');
 
 const START =

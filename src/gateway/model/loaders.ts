@@ -134,10 +134,12 @@ export function createBatcher<Key, Value>(options: BatcherOptions<Key, Value>) {
   const sourceOf = (first: DataSource, lookups: readonly Lookup<Key>[]): DataSource => {
     const { recipient } = first;
     if (recipient?.who === undefined || lookups.length === 1) return first;
-    const whos = lookups.map(
-      ({ key, source }) => [changes?.of(key), source.recipient?.who] as const,
-    );
-    const who = changes && toSharedWho(changes.field.ownColumn, whos);
+    const who =
+      changes &&
+      toSharedWho(
+        changes.field.ownColumn,
+        lookups.map(({ key, source }) => [changes.of(key), source.recipient?.who]),
+      );
     return bindSource(first, new DetachedRecipient(recipient, who));
   };
 

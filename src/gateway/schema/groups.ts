@@ -96,6 +96,7 @@ export function defineGroups(builder: Builder, of: Repository, all: readonly Rep
       extensions: {
         // They take two to six times as long as a count, which costs 200.
         directives: { cost: { weight: '500' }, ...listOf(MAX_GROUPS, [], ['nodes']).directives },
+        // Like a count, they cost more in a list of Query (operation/accept/cost.ts).
         listPart: { kind: 'count' },
         sql: { kind: 'aggregate' },
         read,
