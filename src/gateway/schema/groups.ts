@@ -94,9 +94,8 @@ export function defineGroups(builder: Builder, of: Repository, all: readonly Rep
         by: t.arg({ type: [Key], required: true, description: 'One key, or two different keys.' }),
       },
       extensions: {
-        // They take two to six times as long as a count, which costs 200.
+        // They take two to six times as long as a count (200) and, as a `listPart` like it, cost more in a list of Query.
         directives: { cost: { weight: '500' }, ...listOf(MAX_GROUPS, [], ['nodes']).directives },
-        // Like a count, they cost more in a list of Query (operation/accept/cost.ts).
         listPart: { kind: 'count' },
         sql: { kind: 'aggregate' },
         read,

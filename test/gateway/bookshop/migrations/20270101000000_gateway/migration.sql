@@ -66,7 +66,7 @@ BEGIN
         DECLARE
             "old_row" pg_catalog.json;
             "new_row" pg_catalog.json;
-            -- SQL has not set it, or it is empty since an earlier transaction of this session.
+            -- Null if nothing has set it in this session; empty if only an earlier transaction has.
             "who" pg_catalog.text := pg_catalog.current_setting('gateway.who', true);
         BEGIN
             -- If several requests share the statement, finds who makes this change by the value of a column. An operator's
