@@ -1,4 +1,4 @@
-import { BEFORE, type Contender, FLOOR, LOGGED } from './contenders.ts';
+import { type Contender, FLOOR, GATEWAY, PEERS } from './contenders.ts';
 import { type Sample, totalCpu } from './measure.ts';
 import { medians, type Results } from './rounds.ts';
 import type { Workload } from './workloads.ts';
@@ -27,7 +27,7 @@ interface Group {
 const cpuOf = (samples: readonly Sample[]): number => totalCpu(medians(samples));
 
 const isDrawn = (contender: Contender): boolean =>
-  contender !== FLOOR && contender !== LOGGED && contender.name !== BEFORE;
+  contender === GATEWAY || PEERS.includes(contender);
 
 /** Returns, for each workload, the CPU time of each contender in the chart as a multiple of the floor's. */
 function groupsOf(results: Results, workloads: readonly Workload[]): Group[] {

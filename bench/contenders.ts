@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -36,8 +37,6 @@ export interface Running {
 
 const START_TIMEOUT_MS = 30_000;
 
-/** The name of the contender that is another version of the gateway. */
-export const BEFORE = 'before';
 export const GATEWAY: Contender = {
   name: 'gateway',
   dialect: gatewayDialect,
@@ -54,7 +53,7 @@ export const LOGGED: Contender = {
 /** Returns the contender for another version of the gateway, which is built in the `dist/` of a clone. */
 export const versionIn = (folder: string): Contender => ({
   ...GATEWAY,
-  name: BEFORE,
+  name: (createRequire(import.meta.url)(resolve(folder, 'package.json')) as typeof npm).version,
   program: GATEWAY.program.map((part) => (part.startsWith('dist/') ? resolve(folder, part) : part)),
 });
 /** The baseline for the other contenders. */
@@ -63,7 +62,7 @@ export const FLOOR: Contender = {
   dialect: plainDialect,
   program: ['--import', 'tsx', 'bench/floor.ts'],
 };
-const PEERS: readonly Contender[] = [
+export const PEERS: readonly Contender[] = [
   {
     name: 'mercurius',
     dialect: { ...plainDialect, rest: false },

@@ -53,8 +53,8 @@ const { values, positionals } = parseArgs({
     only: { type: 'string', default: '' },
     /** The Node.js program that runs the contenders. */
     node: { type: 'string', default: process.execPath },
-    /** The folder of an earlier version to measure as well: a clone that has been built; none by default. */
-    beside: { type: 'string', default: '' },
+    /** The folders of earlier versions to measure as well: clones that have been built. */
+    beside: { type: 'string', multiple: true, default: [] },
     /** The file for a chart (SVG) of the results; none by default. */
     chart: { type: 'string', default: '' },
     /** How long to search for queries that take much CPU time for the cost that they declare. */
@@ -63,7 +63,8 @@ const { values, positionals } = parseArgs({
 });
 const print = (text: string): void => void process.stdout.write(text);
 
-const all = values.beside ? [...CONTENDERS, versionIn(values.beside)] : CONTENDERS;
+const earlier = values.beside.map(versionIn);
+const all = [...CONTENDERS, ...earlier];
 const only = values.only.split(',').filter(Boolean);
 const known = new Set([...all, ...WORKLOADS].map(({ name }) => name));
 const unknown = only.filter((name) => !known.has(name));
@@ -117,7 +118,8 @@ async function measureRounds(server: PostgresServer, where: string): Promise<str
   const head = `\n${where}; medians of ${plan.rounds} × ${plan.seconds} s\n`;
   if (grows) return head + growthTables(results, plan.workloads);
   if (values.chart) writeFileSync(values.chart, drawChart(results, plan.workloads, where));
-  const tables = [compareTables(results, plan.workloads), besideTable(results, plan.workloads)];
+  const beside = earlier.map((version) => besideTable(results, plan.workloads, version));
+  const tables = [compareTables(results, plan.workloads), ...beside];
   return head + tables.join('') + memoryTable(results) + costTable(COSTS);
 }
 

@@ -1,4 +1,4 @@
-import { BEFORE, FLOOR, GATEWAY } from './contenders.ts';
+import { type Contender, FLOOR, GATEWAY } from './contenders.ts';
 import { type CostSearch, perUnit } from './cost-search.ts';
 import { type Sample, totalCpu } from './measure.ts';
 import { medianOf, medians, type Results } from './rounds.ts';
@@ -72,10 +72,15 @@ export function compareTables(results: Results, workloads: readonly Workload[]):
     .join('');
 }
 
-/** The gateway's figures as multiples of the earlier version's: each is the median of the rounds' ratios. */
-export function besideTable(results: Results, workloads: readonly Workload[]): string {
-  const samplesOf = (name: string) => [...results].find(([entry]) => entry.name === name)?.[1];
-  const [gateway, before] = [samplesOf(GATEWAY.name), samplesOf(BEFORE)];
+/** The gateway's figures as multiples of an earlier version's: each is the median of the rounds' ratios. */
+export function besideTable(
+  results: Results,
+  workloads: readonly Workload[],
+  version: Contender,
+): string {
+  const samplesOf = (one: Contender) =>
+    [...results].find(([{ contender }]) => contender === one)?.[1];
+  const [gateway, before] = [samplesOf(GATEWAY), samplesOf(version)];
   if (!gateway || !before) return '';
   const figures = [({ cpuMs }: Sample) => cpuMs, totalCpu, ({ perSecond }: Sample) => perSecond];
   const rows = workloads.map((workload) => {
@@ -89,8 +94,8 @@ export function besideTable(results: Results, workloads: readonly Workload[]): s
     });
     return [workload.title, ...cells];
   });
-  const heads = ['gateway vs. before', 'CPU', 'both', 'requests/s'];
-  return `\n### beside the earlier version\n\n${toTable(heads, rows)}`;
+  const heads = [`gateway vs. ${version.name}`, 'CPU', 'both', 'requests/s'];
+  return `\n### beside ${version.name}\n\n${toTable(heads, rows)}`;
 }
 
 const GROWING = [
