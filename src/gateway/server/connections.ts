@@ -7,7 +7,8 @@ import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config/config.ts';
 
 const CHECK_INTERVAL_MS = 1000;
-const LARGE_BYTES = 65_536;
+const LARGE_BYTES = 262_144;
+const PIECE_BYTES = 65_536;
 
 /** Whether the response to an earlier request on a connection is incomplete. */
 export const isAnswering = (socket: Socket): boolean =>
@@ -44,8 +45,8 @@ interface Unsent {
  * whole text at once, even after the client has left. It also shows which clients read.
  */
 function* piecesOf(bytes: Buffer): Generator<Buffer> {
-  for (let start = 0; start < bytes.length; start += LARGE_BYTES) {
-    yield bytes.subarray(start, start + LARGE_BYTES);
+  for (let start = 0; start < bytes.length; start += PIECE_BYTES) {
+    yield bytes.subarray(start, start + PIECE_BYTES);
   }
 }
 

@@ -42,7 +42,7 @@ import { writeTree } from './write-tree.ts';
  *                     || ('}'), E'\x01'), ',' order by id asc), '')) || (']}')
  *               from (select * from books where author_id = t1.id order by id asc limit 2) t2
  *               left join lateral (
- *                 select coalesce('{"name":' || to_json(t3.name)::text || '}', E'\x01') as json
+ *                 select '{"name":' || to_json(t3.name)::text || '}' as json
  *                   from authors t3 where t3.id = t2.author_id) jt3 on true) || '}', E'\x01')
  *           from authors t1 where t1.id = "#request".v1),
  *         'null') || '}' as json,

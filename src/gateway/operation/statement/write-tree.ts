@@ -96,7 +96,9 @@ function writeRow(node: RowNode, scope: Scope): readonly Part[] {
 /** Joins a related row. A lateral join takes half the time of a subquery. */
 function writeRelated(node: RelatedNode, scope: Scope): readonly Part[] {
   const { json, joins } = writeInside(node.json, scope);
-  const select = `select ${ofExisting(json)} as json ${fromRow(node, joins)} = ${node.id}`;
+  // With a coalesce, PostgreSQL takes half as long again. Without a row, the JSON is null in any case.
+  const own = node.missing === UNSENDABLE ? json : ofExisting(json);
+  const select = `select ${own} as json ${fromRow(node, joins)} = ${node.id}`;
   scope.joins.push(` left join lateral (${select}) j${node.alias} on true`);
   return [{ sql: orElse(`j${node.alias}.json`, node.missing) }];
 }
