@@ -9,6 +9,7 @@ import { FairQueue } from './fair-queue.ts';
 import type { Notifications } from './notifications.ts';
 import type { Recipient } from './recipient.ts';
 import { createSession, type Session, type Statement, type TransactionRunner } from './session.ts';
+import { TextSamples } from './text-samples.ts';
 import type { WatchedServer } from './watched-server.ts';
 
 const DISK_FULL = '53100';
@@ -53,6 +54,7 @@ export interface Database extends Session, Connected {
   ) => Promise<Result>;
   /** Like `query`, but it may find older rows, such as those of a replica. Undefined if it would find the same rows. */
   readonly queryOlder: Session['query'] | undefined;
+  readonly samples: TextSamples;
   readonly registry: Registry;
   readonly close: () => Promise<void>;
 }
@@ -119,6 +121,7 @@ export function createDatabase(driver: Driver): Database {
         .catch(rememberFullDisk);
     },
     queryOlder: replica && onReplica && queryReplicaFirst(replica, onReplica, query),
+    samples: new TextSamples(query),
     registry,
     close: async () => {
       await notifications?.close();

@@ -1,6 +1,7 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag';
 
 import type { Load, Planning } from '../database/session.ts';
+import type { TextSamples } from '../database/text-samples.ts';
 import type { RowLoader } from '../model/loaders.ts';
 import { type Field, toValue, type Table } from '../model/stored-table.ts';
 import type { Words } from '../model/words.ts';
@@ -102,20 +103,34 @@ function isSet(field: Field, isWanted: boolean): Sql[] {
 // words share one condition.
 const INDEXED_WORDS = 3;
 
-/** The trigram index finds the rows that contain the longest words. `%`, `_` and `\` have no special meaning. */
-function hasWords({ column, rowId }: Field, text: string): Sql[] {
-  const patterns = text
-    .split(/\s+/)
-    .toSorted((a, b) => b.length - a.length)
-    .map((word) => `%${word.replaceAll(/[\\%_]/g, '\\$&')}%`);
+const wordsOf = (text: string): string[] =>
+  text.split(/\s+/).toSorted((a, b) => b.length - a.length);
+
+const foldedTextsOf = ({ column }: Field): string => column.replace('.', '_folded_');
+
+/** The trigram index finds the texts that contain the longest words. `%`, `_` and `\` have no special meaning. */
+function containsWords(text: string, toFolded: (pattern: string) => Sql): Sql[] {
+  const patterns = wordsOf(text).map((word) => `%${word.replaceAll(/[\\%_]/g, '\\$&')}%`);
   const others = patterns.slice(INDEXED_WORDS).join(' ');
-  const isFound = [
-    sql`id = ${raw(rowId)}`,
-    ...patterns.slice(0, INDEXED_WORDS).map((word) => sql`text like folded(lower(${word}))`),
+  return [
+    ...patterns.slice(0, INDEXED_WORDS).map((pattern) => sql`text like ${toFolded(pattern)}`),
     ...(others ? [sql`text like all(string_to_array(folded(lower(${others})), ' '))`] : []),
   ];
-  const texts = raw(column.replace('.', '_folded_'));
-  return [sql`exists (select from ${texts} where ${join(isFound, ' and ')})`];
+}
+
+function hasWords(field: Field, text: string): Sql[] {
+  // PostgreSQL plans for this text.
+  const contains = containsWords(text, (pattern) => sql`folded(lower(${pattern}))`);
+  const isFound = [sql`id = ${raw(field.rowId)}`, ...contains];
+  return [sql`exists (select from ${raw(foldedTextsOf(field))} where ${join(isFound, ' and ')})`];
+}
+
+/** Finds all rows with the words before others are compared. That needs no plan for each text, but reads all matches. */
+function hasRareWords(field: Field, text: string): Sql[] {
+  // In a subquery, the pattern is folded once.
+  const contains = containsWords(text, (pattern) => sql`(select folded(lower(${pattern})))`);
+  const ids = sql`select id from ${raw(foldedTextsOf(field))} where ${join(contains, ' and ')}`;
+  return [sql`${raw(field.rowId)} = any(array(${ids}))`];
 }
 
 const asIs = (_field: undefined, where: Sql): Sql[] => [where];
@@ -146,6 +161,7 @@ const OPERATORS = {
   range: { planning: 'each', load: 'heavy', related: 'each', toSql: isInRange },
   set: { planning: 'once', load: 'heavy', related: 'once', toSql: isSet },
   words: { planning: 'each', load: 'heavy', related: 'each', toSql: hasWords },
+  rareWords: { planning: 'once', load: 'heavy', related: 'once', toSql: hasRareWords },
   // Any other condition of the store.
   search: { planning: 'each', load: 'heavy', related: 'each', toSql: asIs },
 } as const satisfies Record<string, Operator>;
@@ -165,6 +181,18 @@ export const isOfColumn = (condition: Condition): condition is ColumnCondition =
   condition.field !== undefined;
 
 export const operatorOf = (op: Condition['op']): Operator => OPERATORS[op];
+
+/** Returns the conditions, in which words that few rows contain are `rareWords`. */
+export const findRareWords = (
+  conditions: readonly Condition[],
+  samples: TextSamples,
+): readonly Condition[] =>
+  conditions.map((condition) => {
+    const { op, field, of, value } = condition;
+    const isRare =
+      op === 'words' && field && !of && samples.areRare(foldedTextsOf(field), wordsOf(String(value)));
+    return isRare ? { ...condition, op: 'rareWords' } : condition;
+  });
 
 /** Returns how PostgreSQL plans a statement with these conditions. */
 export function planOf(conditions: readonly Condition[]): { planning: Planning; load: Load } {

@@ -1,8 +1,9 @@
 import type { Load, Planning } from '../database/session.ts';
+import type { TextSamples } from '../database/text-samples.ts';
 import type { Sort } from '../kinds/kind.ts';
 import type { Field, StoredTable, Table } from '../model/stored-table.ts';
 import { toEnumName } from '../model/words.ts';
-import { type Condition, planOf } from './condition.ts';
+import { type Condition, findRareWords, planOf } from './condition.ts';
 import { createParseFilter, type Filters, requireIndex, requireUsable } from './filter.ts';
 
 /** The arguments of a list. The first four are those of the GraphQL Cursor Connections Specification (§4). */
@@ -75,7 +76,10 @@ export interface Listing<Row> {
   /** Returns a text that differs for another row at the same position, for lists whose cursors contain it. */
   readonly stampOf?: (row: Row) => string;
   /** Returns the conditions of a filter, and how PostgreSQL plans a page with them. @throws InvalidId, InvalidInput */
-  readonly parseFilter: (filter: ListArguments['filter']) => {
+  readonly parseFilter: (
+    filter: ListArguments['filter'],
+    samples?: TextSamples,
+  ) => {
     readonly conditions: readonly Condition[];
     readonly planning: Planning;
     readonly load: Load;
@@ -100,8 +104,9 @@ export function createListing<Row>(
     keys: Object.fromEntries(
       fields.map(([sort, field]) => [sort, field.name === table.idField ? null : field]),
     ),
-    parseFilter: (filter) => {
-      const conditions = filter ? parse(filter) : [];
+    parseFilter: (filter, samples) => {
+      const parsed = filter ? parse(filter) : [];
+      const conditions = samples ? findRareWords(parsed, samples) : parsed;
       return { conditions, ...planOf(conditions) };
     },
   };

@@ -7,7 +7,7 @@ import { columnsOf, type Table } from '../model/stored-table.ts';
 import { encodeCursor } from './cursor.ts';
 import type { Group } from './groups.ts';
 import type { ListArguments, Listing } from './listing.ts';
-import { createToWindow, type Window } from './window.ts';
+import { createToWindow, type ToWindow, type Window } from './window.ts';
 
 /** A row and its cursor, which is encoded only when read. */
 class Edge<Row> {
@@ -72,7 +72,9 @@ export const ALL_ROWS = 0n;
  * one statement for all parents.
  */
 function createReader<Row>(listing: Listing<Row>, parent?: string) {
-  const toWindow = createToWindow(listing);
+  const ofAll = createToWindow(listing);
+  // For each parent, PostgreSQL would compare all rows with the words.
+  const toWindow: ToWindow = parent === undefined ? ofAll : (args) => ofAll(args);
   const columns = columnsOf(listing.table);
   const from = raw(listing.table.name);
   const ofParent = parent === undefined ? [] : [raw(`${parent} = "#parent".id`)];
@@ -107,7 +109,7 @@ function createReader<Row>(listing: Listing<Row>, parent?: string) {
     ids: readonly bigint[],
     args: ListArguments,
   ): Promise<(id: bigint) => Page<Row>> => {
-    const window = toWindow(args);
+    const window = toWindow(args, db.samples);
     const rows = sql`${from} ${whereAll([...ofParent, ...window.conditions])}`;
     const select = selectRows(columns, rows, window, window.size + 1);
     const rowsOf = await readEach<Row>(db, ids, select, window);
@@ -120,7 +122,7 @@ function createReader<Row>(listing: Listing<Row>, parent?: string) {
     ids: readonly bigint[],
     { filter, select }: ListArguments & { readonly select: Sql },
   ): Promise<(id: bigint) => Group[]> => {
-    const { filters, planning } = toWindow({ filter });
+    const { filters, planning } = toWindow({ filter }, db.samples);
     const rows = sql`select * from ${from} ${whereAll([...ofParent, ...filters])}`;
     const statement = sql`with "#row" as (${rows}) ${select}`;
     return readEach(db, ids, statement, { planning, load: 'heavy' });
@@ -159,8 +161,7 @@ export interface ListSql {
   readonly table: Table<never>;
   /** The column that references the parent; undefined for the list of all rows. */
   readonly parent?: string;
-  /** @throws InvalidInput, InvalidId, InvalidCursor */
-  readonly toWindow: (args: object) => Window;
+  readonly toWindow: ToWindow;
 }
 
 export interface ListLoaders<Row> {

@@ -3,6 +3,7 @@ import sql, { raw, type Sql } from 'sql-template-tag';
 import { InputError, InvalidInput } from '../contract/gateway-error.ts';
 import { MAX_LIST_SIZE } from '../contract/parse.ts';
 import type { Load, Planning } from '../database/session.ts';
+import type { TextSamples } from '../database/text-samples.ts';
 import { toWhere } from './condition.ts';
 import { cursorSql, decodeCursor } from './cursor.ts';
 import type { ListArguments, Listing } from './listing.ts';
@@ -87,20 +88,22 @@ function parseCursors<Row>(
 }
 
 /**
- * Creates the function that converts a list's arguments to a window. The function throws InvalidInput, InvalidId or
- * InvalidCursor.
+ * Converts a list's arguments to a window. With samples, words that few rows contain are searched for first.
+ * @throws InvalidInput, InvalidId, InvalidCursor
  */
-export function createToWindow<Row>(listing: Listing<Row>): (args: ListArguments) => Window {
+export type ToWindow = (args: ListArguments, samples?: TextSamples) => Window;
+
+export function createToWindow<Row>(listing: Listing<Row>): ToWindow {
   const id = listing.table.id.column;
   const fields = Object.keys(listing.keys);
   const [first = ''] = fields;
   const orderOf = new Map(fields.map((field) => [field, createOrder(listing, field)]));
-  return (args) => {
+  return (args, samples) => {
     const size = pageSizeOf(args);
     const { field, direction } = args.orderBy ?? { field: first, direction: 'ASC' };
     const order = orderOf.get(field);
     if (!order) throw new Error(`A list of ${listing.table.name} cannot be sorted by ${field}.`);
-    const { conditions, planning, load } = listing.parseFilter(args.filter);
+    const { conditions, planning, load } = listing.parseFilter(args.filter, samples);
     const compare = parseCursors(listing, field, args);
     const filters = toWhere(conditions, id);
     const isDescending = direction === 'DESC';

@@ -76,6 +76,7 @@ async function serve(store: Store, config: Config, log: Log): Promise<void> {
   const orWarn = (work: Promise<unknown>, message: string): Promise<unknown> =>
     work.catch((error: unknown) => log.warn({ err: error }, message));
   const maintain = async (): Promise<void> => {
+    await orWarn(db.samples.read(), 'The samples of texts could not be read.');
     await orWarn(deleteOldChanges(db, config.changesMs), 'Old changes could not be deleted.');
     const size = readLogSize(db).then(metrics.changes.setLogSize);
     await orWarn(size, 'The size of the change log could not be read.');

@@ -1,6 +1,7 @@
 import { type DirectiveNode, type DocumentNode, Kind, visit } from 'graphql';
 import { LRUCache } from 'lru-cache';
 
+import type { Database } from '../../database/database.ts';
 import type { DataSource } from '../../model/loaders.ts';
 import type { VariableValues } from '../accept/field-cost.ts';
 import { JsonText } from '../json-text.ts';
@@ -105,7 +106,7 @@ function writeWithin(tree: Tree, args: StatementArguments): StatementText | stri
 /** A query of a valid document that is compiled to statements. */
 export class CompiledQuery {
   readonly #query: Query;
-  readonly #keepsPlans: boolean;
+  readonly #db: Database;
   /** The names of the variables in @skip and @include. */
   readonly #names: readonly string[];
   /** The compiled trees, by the values of these variables. */
@@ -119,7 +120,7 @@ export class CompiledQuery {
 
   constructor(query: Query, { db }: DataSource) {
     this.#query = query;
-    this.#keepsPlans = db.keepsPlans;
+    this.#db = db;
     this.#names = variablesInDirectives(query.document);
   }
 
@@ -147,14 +148,14 @@ export class CompiledQuery {
     }
     if (tree.lists.length > 0) return tree;
     if (tree.rows.length === 0) {
-      return new JsonText(writeTree(tree, readArguments(tree, {}), new Map()).map(String).join(''));
+      return new JsonText(writeTree(tree, readArguments(tree, {}, this.#db.samples), new Map()).map(String).join(''));
     }
     // Without cached plans, a statement that reads only single rows takes longer than the loaders' lookups.
-    return this.#keepsPlans ? tree : 'It reads only single rows, and the database keeps no plans.';
+    return this.#db.keepsPlans ? tree : 'It reads only single rows, and the database keeps no plans.';
   }
 
   #prepareTree(tree: Tree, treeKey: string, variables: VariableValues): PreparedStatement | string {
-    const args = readArguments(tree, variables);
+    const args = readArguments(tree, variables, this.#db.samples);
     const key = `${treeKey}\n${args.key}`;
     const known = this.#texts.get(key);
     const statement = known ?? writeWithin(tree, args);

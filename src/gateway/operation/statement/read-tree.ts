@@ -198,7 +198,7 @@ class Reader {
       kind: 'list',
       ...row,
       ofParent: parent && `${parent} = ${idOf(selected.row ?? unsupported())}`,
-      toWindow: (variables) => toWindow(argumentsOf(selected, variables)),
+      toWindow: (variables, samples) => toWindow(argumentsOf(selected, variables), samples),
       json,
       counts: kinds.has('count') || kinds.has('row'),
       reads: isNumbered || kinds.has('items'),

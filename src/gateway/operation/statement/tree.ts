@@ -1,5 +1,6 @@
 import type { Sql } from 'sql-template-tag';
 
+import type { TextSamples } from '../../database/text-samples.ts';
 import type { Window } from '../../list/window.ts';
 import type { Table } from '../../model/stored-table.ts';
 import type { ListValue } from '../../schema/field-extensions.ts';
@@ -52,7 +53,7 @@ export interface List extends Stored {
   /** The condition that selects the children of the row around the list; undefined for a list of all rows. */
   readonly ofParent: string | undefined;
   /** Takes coerced variables. @throws InvalidInput, InvalidId, InvalidCursor, GraphQLError */
-  readonly toWindow: (variables: VariableValues) => Window;
+  readonly toWindow: (variables: VariableValues, samples: TextSamples) => Window;
   readonly json: ObjectNode | ListValue;
   /** Whether the page is read. If not, only the number of all rows is selected. */
   readonly reads: boolean;

@@ -1,6 +1,7 @@
 import type { Sql } from 'sql-template-tag';
 
 import type { Load, Planning } from '../../database/session.ts';
+import type { TextSamples } from '../../database/text-samples.ts';
 import type { Window } from '../../list/window.ts';
 import type { VariableValues } from '../accept/field-cost.ts';
 import { concatenate } from './json-sql.ts';
@@ -23,13 +24,14 @@ function typeOf(value: unknown): string | undefined {
 export function readArguments(
   { rows, lists }: Tree,
   variables: VariableValues,
+  samples: TextSamples,
 ): StatementArguments {
   const pieceOf = new Map(rows.map((row) => [row, row.toSql(variables)]));
   const windowOf = new Map<List, Window>();
   const pieces = new Set(pieceOf.values());
   const keys: unknown[] = Array.from(pieces, ({ sql }) => sql);
   for (const list of lists) {
-    const window = list.toWindow(variables);
+    const window = list.toWindow(variables, samples);
     windowOf.set(list, window);
     const { size, backwards, hasNext, hasPrevious, order, planning, load } = window;
     keys.push(size, backwards, hasNext, hasPrevious, order.sql, planning, load);
