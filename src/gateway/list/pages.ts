@@ -39,7 +39,7 @@ const whereAll = (conditions: readonly Sql[]): Sql =>
 
 /** Returns a SELECT of the first rows in the order in which a window is read. `from` includes the conditions. */
 export const selectRows = (columns: Sql, from: Sql, { readingOrder }: Window, count: number): Sql =>
-  sql`select ${columns} from ${from} order by ${readingOrder} ${raw(`limit ${count}`)}`;
+  sql`select ${columns} from ${from} order by ${readingOrder} limit ${raw(`${count}`)}`;
 
 /** Creates a page from its rows and the row after them, if there is one. */
 function toPage<Row>(listing: Listing<Row>, window: Window, rows: Row[]): Page<Row> {

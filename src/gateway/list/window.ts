@@ -16,6 +16,8 @@ export interface Window {
   /** The sort field. */
   readonly field: string;
   readonly size: number;
+  /** The size as a parameter, so that pages of all sizes can share a statement. */
+  readonly limit: Sql;
   /** Whether rows are read from the end of the list. */
   readonly backwards: boolean;
   /** The conditions of the filter, which select the rows to count. */
@@ -112,6 +114,7 @@ export function createToWindow<Row>(listing: Listing<Row>): ToWindow {
     return {
       field,
       size,
+      limit: sql`${size}`,
       backwards,
       filters,
       conditions: [

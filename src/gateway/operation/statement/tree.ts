@@ -62,6 +62,10 @@ export interface List extends Stored {
   readonly counts: boolean;
 }
 
+/** Whether the size of a list's page is a parameter. A list of children would take an eighth more time with one. */
+export const hasLimit = ({ ofParent, reads, isNumbered }: List): boolean =>
+  ofParent === undefined && reads && !isNumbered;
+
 /** The array of a list's items. */
 export interface Items {
   readonly kind: 'items';

@@ -5,7 +5,7 @@ import type { TextSamples } from '../../database/text-samples.ts';
 import type { Window } from '../../list/window.ts';
 import type { VariableValues } from '../accept/field-cost.ts';
 import { concatenate } from './json-sql.ts';
-import type { List, StatementArguments, Tree } from './tree.ts';
+import { hasLimit, type List, type StatementArguments, type Tree } from './tree.ts';
 import { writeTree } from './write-tree.ts';
 
 const MAX_INTEGER = 2 ** 31 - 1;
@@ -34,9 +34,13 @@ export function readArguments(
     const window = list.toWindow(variables, samples);
     windowOf.set(list, window);
     const { size, backwards, hasNext, hasPrevious, order, planning, load } = window;
-    keys.push(size, backwards, hasNext, hasPrevious, order.sql, planning, load);
+    keys.push(hasLimit(list) || size, backwards, hasNext, hasPrevious, order.sql, planning, load);
     // PostgreSQL can't infer the type of a parameter that is missing from the text.
-    const own = [...(list.counts ? window.filters : []), ...(list.reads ? window.conditions : [])];
+    const own = [
+      ...(list.counts ? window.filters : []),
+      ...(list.reads ? window.conditions : []),
+      ...(hasLimit(list) ? [window.limit] : []),
+    ];
     for (const condition of own) {
       pieces.add(condition);
       keys.push(condition.sql);

@@ -1,21 +1,23 @@
 import { raw, type Sql } from 'sql-template-tag';
 
+import { MAX_LIST_SIZE } from '../../contract/parse.ts';
 import type { Part } from '../../kinds/kind.ts';
 import { MAX_GROUPS } from '../../list/groups.ts';
 import { selectRows } from '../../list/pages.ts';
 import type { Window } from '../../list/window.ts';
 import type { ListValue } from '../../schema/field-extensions.ts';
 import { concatenate, orElse, UNSENDABLE, writeValue } from './json-sql.ts';
-import type {
-  Items,
-  List,
-  Node,
-  ObjectNode,
-  RelatedNode,
-  RowNode,
-  StatementArguments,
-  Stored,
-  Tree,
+import {
+  hasLimit,
+  type Items,
+  type List,
+  type Node,
+  type ObjectNode,
+  type RelatedNode,
+  type RowNode,
+  type StatementArguments,
+  type Stored,
+  type Tree,
 } from './tree.ts';
 
 interface WrittenPage {
@@ -158,9 +160,13 @@ function writeGroups(node: RowNode, page: WrittenPage, scope: Scope): readonly P
 }
 
 /** Returns the rows of a page for FROM. If they are numbered, they include the row after them. */
-function selectPage({ list, window, where }: WrittenPage): string {
+function selectPage({ list, window, where }: WrittenPage, { textOf }: Scope): string {
   const from = raw(`${list.table.name}${where(window.conditions)}`);
   const rows = (count: number): string => `(${selectRows(raw('*'), from, window, count).sql})`;
+  if (hasLimit(list)) {
+    // Without a limit that it knows, PostgreSQL would expect a tenth of all rows.
+    return `(select * from ${rows(MAX_LIST_SIZE)} as page limit ${given(textOf, window.limit)})`;
+  }
   if (!list.isNumbered) return rows(window.size);
   return `(select *, row_number() over (order by ${window.readingOrder.sql}) as "#number", count(*) over () as "#total" from ${rows(window.size + 1)} as page)`;
 }
@@ -174,7 +180,7 @@ function writeList(list: List, scope: Scope): readonly Part[] {
   const page = { list, window: given(scope.args.windowOf, list), where };
   const { json, joins } = writeInside(list.json, scope, page);
   if (!list.reads) return [{ sql: `(${json})` }];
-  return [{ sql: `(select ${json} from ${selectPage(page)} ${list.alias}${joins})` }];
+  return [{ sql: `(select ${json} from ${selectPage(page, scope)} ${list.alias}${joins})` }];
 }
 
 /** Writes a tree as JSON. `textOf` contains the text of each piece of the arguments. */
