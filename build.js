@@ -112,6 +112,8 @@ async function bundle() {
     // ES modules let esbuild remove unused code, which saves a sixth of the startup time.
     mainFields: ['module', 'main'],
     target: 'node20',
+    // graphql-js compares types in half the time; the only package that reads it.
+    define: { 'process.env.NODE_ENV': '"production"' },
     plugins: [oneGraphql, tracedPg],
     // The first two packages read their own files; pg-native is not installed. All other packages are bundled, with
     // lazily imported modules in separate files. The Dockerfile copies the first two, and pg for OpenTelemetry.

@@ -39,3 +39,17 @@ it("a query is compiled to the statement shown in the compiler's comment", async
   expect(gateway.statements.map(onOneLine)).toEqual([onOneLine(statement)]);
   await gateway.close();
 });
+
+it('pages of all sizes share a statement, unless pageInfo is selected', async () => {
+  const gateway = await startGateway({}, openCopyOnPostgres);
+  const textsOf = async (selected: string): Promise<Set<string>> => {
+    const list = `query ($first: Int, $last: Int) { categories(first: $first, last: $last) { ${selected} } }`;
+    for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) await gateway.data(list);
+    gateway.statements.length = 0;
+    for (const first of [0, 1, 20, 100]) await gateway.data(list, { first });
+    return new Set(gateway.statements);
+  };
+  expect((await textsOf('nodes { id }')).size).toBe(1);
+  expect((await textsOf('nodes { id } pageInfo { hasNextPage }')).size).toBe(4);
+  await gateway.close();
+});

@@ -113,6 +113,7 @@ beforeAll(async () => {
   await fill();
   // Costs are not tested here: two pages of 50 with a costly filter may exceed the default.
   gateway = await startGateway({ MAX_COST: '1000000' }, openAt(store));
+  await gateway.db.samples.read();
 });
 afterAll(async () => {
   vi.restoreAllMocks();
