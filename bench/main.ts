@@ -14,16 +14,8 @@ import { drawChart } from './chart.ts';
 import { CONTENDERS, GATEWAY, obstacleTo, start, versionIn } from './contenders.ts';
 import { searchCosts } from './cost-search.ts';
 import { type Entry, type Plan, runRounds } from './rounds.ts';
-import { COSTS } from './statements.ts';
 import { Store } from './store.ts';
-import {
-  besideTable,
-  compareTables,
-  costSearchList,
-  costTable,
-  growthTables,
-  memoryTable,
-} from './tables.ts';
+import { besideTable, compareTables, costSearchList, growthTables, memoryTable } from './tables.ts';
 import { WORKLOADS } from './workloads.ts';
 
 const { schema } = petStore;
@@ -120,7 +112,7 @@ async function measureRounds(server: PostgresServer, where: string): Promise<str
   if (values.chart) writeFileSync(values.chart, drawChart(results, plan.workloads, where));
   const beside = earlier.map((version) => besideTable(results, plan.workloads, version));
   const tables = [compareTables(results, plan.workloads), ...beside];
-  return head + tables.join('') + memoryTable(results) + costTable(COSTS);
+  return head + tables.join('') + memoryTable(results);
 }
 
 /** Searches for queries that take much CPU time for the cost that they declare. */
