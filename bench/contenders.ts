@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import npm from '../package.json' with { type: 'json' };
@@ -59,13 +59,11 @@ const WITH_TOKENS: Contender = {
   env: AUTH_BY_SECRET,
 };
 /** Returns the contender for another version of the gateway, which is built in the `dist/` of a clone. */
-export function versionIn(folder: string): Contender {
-  const { version }: typeof npm = JSON.parse(readFileSync(resolve(folder, 'package.json'), 'utf8'));
-  const program = GATEWAY.program.map((part) =>
-    part.startsWith('dist/') ? resolve(folder, part) : part,
-  );
-  return { ...GATEWAY, name: version, program };
-}
+export const versionIn = (folder: string): Contender => ({
+  ...GATEWAY,
+  name: basename(resolve(folder)),
+  program: GATEWAY.program.map((part) => (part.startsWith('dist/') ? resolve(folder, part) : part)),
+});
 /** The baseline for the other contenders. */
 export const FLOOR: Contender = {
   name: 'floor',
@@ -98,7 +96,7 @@ const versionOf = (node: string): string => execFileSync(node, ['--version']).to
 export function obstacleTo({ name, leastNode = 0 }: Contender, node: string): string | null {
   const isPeer = PEERS.some((peer) => peer.name === name);
   if (isPeer && !existsSync('bench/peers/node_modules')) {
-    return `${name} is left out: run npm install --prefix bench/peers`;
+    return `${name} is left out: run npm ci --prefix bench/peers`;
   }
   const version = versionOf(node);
   if (Number.parseInt(version.slice(1), 10) >= leastNode) return null;

@@ -67,11 +67,15 @@ export const loggedDialect: Dialect = {
   rest: false,
 };
 
-// The gateway remembers the last 1,000 tokens, so it has forgotten each token when its turn comes again.
-const CALLERS = 1600;
+/**
+ * The number of different requests of a workload. The gateway remembers the last 1,000 tokens, so it has forgotten the
+ * token of each request when its turn comes again.
+ */
+export const DISTINCT = 1600;
+
 const SECONDS_A_DAY = 86_400;
 const tokens = await Promise.all(
-  Array.from({ length: CALLERS }, (_, index) =>
+  Array.from({ length: DISTINCT }, (_, index) =>
     mint({ sub: `caller-${index}`, scope: 'read', exp: SECONDS_A_DAY }),
   ),
 );
@@ -81,7 +85,7 @@ export const tokenDialect: Dialect = {
   ...gatewayDialect,
   documents: { Typename, OnePet },
   rest: false,
-  headers: (index) => bearing(tokens[index % CALLERS] ?? ''),
+  headers: (index) => bearing(tokens[index] ?? ''),
 };
 
 /** The gateway's documents, with ids as cursors. */

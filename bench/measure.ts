@@ -5,7 +5,7 @@ import pidusage, { type Status } from 'pidusage';
 
 import { runSql } from '../test/support/postgres.ts';
 import type { Running } from './contenders.ts';
-import type { Dialect } from './dialects.ts';
+import { type Dialect, DISTINCT } from './dialects.ts';
 import type { Store } from './store.ts';
 import type { Workload } from './workloads.ts';
 
@@ -40,7 +40,6 @@ export interface Course {
 
 const CONNECTIONS = 32;
 const BURST_REQUESTS = 5;
-const DISTINCT = 1600;
 const CHECKED = 5;
 
 export const canDo = ({ rest, documents }: Dialect, { name }: Workload): boolean =>
@@ -111,8 +110,8 @@ async function load(
       client.setRequests(requests.filter((_, index) => index % connections === own));
       client.on('response', (_status, _bytes, timeMs) => {
         end = performance.now();
-        // The first request of a connection is timed from when this function was called, but all connections are opened
-        // after the last call.
+        // autocannon times the first request of a connection from this function's call, but opens all connections after
+        // its last call.
         timesMs.push(Math.min(timeMs, end - start));
       });
       start = performance.now();
