@@ -56,9 +56,8 @@ const { values, positionals } = parseArgs({
 const print = (text: string): void => void process.stdout.write(text);
 
 const earlier = values.beside.map(versionIn);
-const all = [...CONTENDERS, ...earlier];
 const only = values.only.split(',').filter(Boolean);
-const known = new Set([...all, ...WORKLOADS].map(({ name }) => name));
+const known = new Set([...CONTENDERS, ...WORKLOADS].map(({ name }) => name));
 const unknown = only.filter((name) => !known.has(name));
 if (unknown.length > 0) throw new Error(`Not one of ${[...known].join(', ')}: ${unknown.join()}`);
 
@@ -83,7 +82,8 @@ const plan: Plan = {
 if (!(plan.rounds >= 1 && plan.seconds > 0)) {
   throw new Error('--rounds and --seconds must be numbers above 0.');
 }
-const contenders = (mode === 'compare' ? choose(all) : [GATEWAY]).filter((contender) => {
+const chosen = mode === 'compare' ? [...choose(CONTENDERS), ...earlier] : [GATEWAY];
+const contenders = chosen.filter((contender) => {
   const obstacle = obstacleTo(contender, node);
   if (obstacle) print(`${obstacle}\n`);
   return !obstacle;
