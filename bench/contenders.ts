@@ -1,12 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import npm from '../package.json' with { type: 'json' };
 import { freePort } from '../test/support/postgres.ts';
+import { AUTH_BY_SECRET } from '../test/support/tokens.ts';
 import {
   type Dialect,
   gatewayDialect,
@@ -14,6 +14,7 @@ import {
   plainDialect,
   postgraphileDialect,
   prismaDialect,
+  tokenDialect,
 } from './dialects.ts';
 
 /** A server to measure. */
@@ -22,8 +23,8 @@ export interface Contender {
   readonly dialect: Dialect;
   /** The arguments with which Node.js starts it. */
   readonly program: readonly string[];
-  /** Its log level; `warn` by default. */
-  readonly logLevel?: string;
+  /** Variables of its environment, beside or instead of the usual ones. */
+  readonly env?: Readonly<Record<string, string>>;
   /** The lowest major version of Node.js that it supports. */
   readonly leastNode?: number;
 }
@@ -43,17 +44,24 @@ export const GATEWAY: Contender = {
   // The same command as `npm start`.
   program: npm.scripts.start.split(' ').slice(1),
 };
-/** The gateway with the default log level, so that it logs each request; measured with small requests. */
-export const LOGGED: Contender = {
+/** The gateway with the default log level, so that it logs each request. */
+const LOGGED: Contender = {
   ...GATEWAY,
   name: 'logged',
   dialect: loggedDialect,
-  logLevel: 'info',
+  env: { LOG_LEVEL: 'info' },
+};
+/** The gateway with AUTH=jwt. */
+const WITH_TOKENS: Contender = {
+  ...GATEWAY,
+  name: 'tokens',
+  dialect: tokenDialect,
+  env: AUTH_BY_SECRET,
 };
 /** Returns the contender for another version of the gateway, which is built in the `dist/` of a clone. */
 export const versionIn = (folder: string): Contender => ({
   ...GATEWAY,
-  name: (createRequire(import.meta.url)(resolve(folder, 'package.json')) as typeof npm).version,
+  name: basename(resolve(folder)),
   program: GATEWAY.program.map((part) => (part.startsWith('dist/') ? resolve(folder, part) : part)),
 });
 /** The baseline for the other contenders. */
@@ -80,7 +88,7 @@ export const PEERS: readonly Contender[] = [
     program: ['--import', 'tsx', 'bench/peers/prisma/server.mjs'],
   },
 ];
-export const CONTENDERS: readonly Contender[] = [FLOOR, GATEWAY, LOGGED, ...PEERS];
+export const CONTENDERS: readonly Contender[] = [FLOOR, GATEWAY, LOGGED, WITH_TOKENS, ...PEERS];
 
 const versionOf = (node: string): string => execFileSync(node, ['--version']).toString().trim();
 
@@ -88,7 +96,7 @@ const versionOf = (node: string): string => execFileSync(node, ['--version']).to
 export function obstacleTo({ name, leastNode = 0 }: Contender, node: string): string | null {
   const isPeer = PEERS.some((peer) => peer.name === name);
   if (isPeer && !existsSync('bench/peers/node_modules')) {
-    return `${name} is left out: run npm install --prefix bench/peers`;
+    return `${name} is left out: run npm ci --prefix bench/peers`;
   }
   const version = versionOf(node);
   if (Number.parseInt(version.slice(1), 10) >= leastNode) return null;
@@ -106,21 +114,24 @@ async function isUp(url: string): Promise<boolean> {
 
 /** Starts a contender in its own process, and waits until it responds. */
 export async function start(
-  { name, program, logLevel = 'warn' }: Contender,
+  { name, program, env }: Contender,
   node: string,
   databaseUrl: string,
 ): Promise<Running> {
   const port = await freePort();
   const child = spawn(node, program, {
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit'],
     env: {
       NODE_ENV: 'production',
       PORT: String(port),
       DATABASE_URL: databaseUrl,
-      LOG_LEVEL: logLevel,
+      LOG_LEVEL: 'warn',
       STOP_DELAY_MS: '0',
+      ...env,
     },
   });
+  // Reads the log, as whatever collects the logs of a server does.
+  child.stdout.resume();
   const end = once(child, 'exit');
   const url = `http://127.0.0.1:${port}`;
   const deadline = Date.now() + START_TIMEOUT_MS;

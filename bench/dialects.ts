@@ -1,9 +1,13 @@
+import { bearing, mint } from '../test/support/tokens.ts';
+
 /** How to send the workloads to a contender, and how to read its responses. */
 export interface Dialect {
   /** The GraphQL documents by workload. REST workloads have none. */
   readonly documents: Readonly<Record<string, string>>;
   /** Whether the contender has the REST routes. */
   readonly rest: boolean;
+  /** Returns additional headers for the request with this index. */
+  readonly headers?: (index: number) => Readonly<Record<string, string>>;
   /** Returns the cursor of the row with this id. */
   readonly cursor: (id: number, workload: string) => string;
   /** Converts a value in the contender's response to the gateway's form. */
@@ -54,11 +58,34 @@ export const gatewayDialect: Dialect = {
   cursor: (id) => Buffer.from(JSON.stringify(['ID', String(id)])).toString('base64url'),
 };
 
+const { Typename, OnePet, PlaceOrder } = documents;
+
 /** The smallest requests, which show what logging them costs. */
 export const loggedDialect: Dialect = {
   ...gatewayDialect,
-  documents: { Typename: documents.Typename, OnePet: documents.OnePet },
+  documents: { Typename, OnePet, PlaceOrder },
   rest: false,
+};
+
+/**
+ * The number of different requests of a workload. The gateway remembers the last 1,000 tokens, so it has forgotten the
+ * token of each request when its turn comes again.
+ */
+export const DISTINCT = 1600;
+
+const SECONDS_A_DAY = 86_400;
+const tokens = await Promise.all(
+  Array.from({ length: DISTINCT }, (_, index) =>
+    mint({ sub: `caller-${index}`, scope: 'read', exp: SECONDS_A_DAY }),
+  ),
+);
+
+/** The smallest requests, each with a token that the gateway has to verify. */
+export const tokenDialect: Dialect = {
+  ...gatewayDialect,
+  documents: { Typename, OnePet },
+  rest: false,
+  headers: (index) => bearing(tokens[index] ?? ''),
 };
 
 /** The gateway's documents, with ids as cursors. */

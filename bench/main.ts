@@ -14,16 +14,8 @@ import { drawChart } from './chart.ts';
 import { CONTENDERS, GATEWAY, obstacleTo, start, versionIn } from './contenders.ts';
 import { searchCosts } from './cost-search.ts';
 import { type Entry, type Plan, runRounds } from './rounds.ts';
-import { COSTS } from './statements.ts';
 import { Store } from './store.ts';
-import {
-  besideTable,
-  compareTables,
-  costSearchList,
-  costTable,
-  growthTables,
-  memoryTable,
-} from './tables.ts';
+import { besideTable, compareTables, costSearchList, growthTables, memoryTable } from './tables.ts';
 import { WORKLOADS } from './workloads.ts';
 
 const { schema } = petStore;
@@ -64,9 +56,8 @@ const { values, positionals } = parseArgs({
 const print = (text: string): void => void process.stdout.write(text);
 
 const earlier = values.beside.map(versionIn);
-const all = [...CONTENDERS, ...earlier];
 const only = values.only.split(',').filter(Boolean);
-const known = new Set([...all, ...WORKLOADS].map(({ name }) => name));
+const known = new Set([...CONTENDERS, ...WORKLOADS].map(({ name }) => name));
 const unknown = only.filter((name) => !known.has(name));
 if (unknown.length > 0) throw new Error(`Not one of ${[...known].join(', ')}: ${unknown.join()}`);
 
@@ -91,7 +82,8 @@ const plan: Plan = {
 if (!(plan.rounds >= 1 && plan.seconds > 0)) {
   throw new Error('--rounds and --seconds must be numbers above 0.');
 }
-const contenders = (mode === 'compare' ? choose(all) : [GATEWAY]).filter((contender) => {
+const chosen = mode === 'compare' ? [...choose(CONTENDERS), ...earlier] : [GATEWAY];
+const contenders = chosen.filter((contender) => {
   const obstacle = obstacleTo(contender, node);
   if (obstacle) print(`${obstacle}\n`);
   return !obstacle;
@@ -120,7 +112,7 @@ async function measureRounds(server: PostgresServer, where: string): Promise<str
   if (values.chart) writeFileSync(values.chart, drawChart(results, plan.workloads, where));
   const beside = earlier.map((version) => besideTable(results, plan.workloads, version));
   const tables = [compareTables(results, plan.workloads), ...beside];
-  return head + tables.join('') + memoryTable(results) + costTable(COSTS);
+  return head + tables.join('') + memoryTable(results);
 }
 
 /** Searches for queries that take much CPU time for the cost that they declare. */

@@ -29,17 +29,19 @@ export function medianOf(values: readonly number[]): number {
   return ((sorted[Math.floor(middle)] ?? 0) + (sorted[Math.ceil(middle)] ?? 0)) / 2;
 }
 
-/** Returns the median of each figure. */
+/** Returns the median of each figure, and the number of all failed requests. */
 export function medians(samples: readonly Sample[]): Sample {
   const of = (figure: keyof Sample): number => medianOf(samples.map((sample) => sample[figure]));
   return {
     perSecond: of('perSecond'),
     p50Ms: of('p50Ms'),
     p99Ms: of('p99Ms'),
+    p999Ms: of('p999Ms'),
     aloneMs: of('aloneMs'),
     cpuMs: of('cpuMs'),
     databaseCpuMs: of('databaseCpuMs'),
     memoryMib: of('memoryMib'),
+    failed: samples.reduce((sum, { failed }) => sum + failed, 0),
   };
 }
 

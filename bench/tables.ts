@@ -2,7 +2,6 @@ import { type Contender, FLOOR, GATEWAY } from './contenders.ts';
 import { type CostSearch, perUnit } from './cost-search.ts';
 import { type Sample, totalCpu } from './measure.ts';
 import { medianOf, medians, type Results } from './rounds.ts';
-import type { Cost } from './statements.ts';
 import type { Workload } from './workloads.ts';
 
 /** Writes a table in Markdown. All columns except the first contain numbers. */
@@ -24,6 +23,7 @@ const times = (value: number, base: number | undefined): string =>
 const HEADS = [
   'p50 ms',
   'p99 ms',
+  'p99.9 ms',
   'alone ms',
   'CPU ms',
   'PostgreSQL ms',
@@ -31,13 +31,15 @@ const HEADS = [
   'to floor',
   'CPU vs. floor',
   'both vs. floor',
+  'failed',
 ];
 
 function toCells(sample: Sample, floor: Sample | undefined): string[] {
-  const { p50Ms, p99Ms, aloneMs, cpuMs, databaseCpuMs, perSecond } = sample;
+  const { p50Ms, p99Ms, p999Ms, aloneMs, cpuMs, databaseCpuMs, perSecond } = sample;
   return [
     p50Ms.toFixed(1),
     p99Ms.toFixed(1),
+    p999Ms.toFixed(1),
     aloneMs.toFixed(2),
     cpuMs.toFixed(2),
     databaseCpuMs.toFixed(2),
@@ -45,6 +47,7 @@ function toCells(sample: Sample, floor: Sample | undefined): string[] {
     times(perSecond, floor?.perSecond),
     times(cpuMs, floor?.cpuMs),
     times(totalCpu(sample), floor && totalCpu(floor)),
+    sample.failed.toFixed(0),
   ];
 }
 
@@ -118,12 +121,6 @@ export function growthTables(results: Results, workloads: readonly Workload[]): 
     });
     return `\n### ${title}\n\n${toTable(heads, rows)}`;
   }).join('');
-}
-
-/** A table with each operation's number of SQL statements, which the tests check. */
-export function costTable(costs: readonly Cost[]): string {
-  const rows = costs.map(({ operation, statements }) => [operation, String(statements)]);
-  return `\n### SQL statements of one request\n\n${toTable(['operation', 'statements'], rows)}`;
 }
 
 /** The list of the queries that take the most time per declared unit. */

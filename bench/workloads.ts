@@ -8,6 +8,8 @@ export interface Workload {
   readonly name: string;
   /** Whether it changes the store. */
   readonly writes?: boolean;
+  /** If it is a burst, the number of connections, all opened at the same time. */
+  readonly burst?: number;
   /** Returns the request with this index. */
   readonly ask: (store: Store, index: number) => Question;
 }
@@ -56,15 +58,17 @@ const askFiltered =
     return { after, variables: { categoryId }, answer };
   };
 
-export const WORKLOADS: readonly Workload[] = [
-  {
-    title: 'one pet with its category',
-    name: 'OnePet',
-    ask: (store, index) => {
-      const id = 1 + spread(index, store.pets);
-      return { variables: { id: String(id) }, answer: () => ({ pet: store.pet(id) }) };
-    },
+const ONE_PET: Workload = {
+  title: 'one pet with its category',
+  name: 'OnePet',
+  ask: (store, index) => {
+    const id = 1 + spread(index, store.pets);
+    return { variables: { id: String(id) }, answer: () => ({ pet: store.pet(id) }) };
   },
+};
+
+export const WORKLOADS: readonly Workload[] = [
+  ONE_PET,
   {
     title: '20 pets with category',
     name: 'Pets',
@@ -182,4 +186,5 @@ export const WORKLOADS: readonly Workload[] = [
       return { variables, answer: () => ({ placeOrder: order }) };
     },
   },
+  { ...ONE_PET, title: 'one pet, 500 connections at once', burst: 500 },
 ];
