@@ -190,7 +190,10 @@ export const findRareWords = (
   conditions.map((condition) => {
     const { op, field, of, value } = condition;
     const isRare =
-      op === 'words' && field && !of && samples.areRare(foldedTextsOf(field), wordsOf(String(value)));
+      op === 'words' &&
+      field &&
+      !of &&
+      samples.areRare(foldedTextsOf(field), wordsOf(String(value)));
     return isRare ? { ...condition, op: 'rareWords' } : condition;
   });
 

@@ -148,10 +148,16 @@ export class CompiledQuery {
     }
     if (tree.lists.length > 0) return tree;
     if (tree.rows.length === 0) {
-      return new JsonText(writeTree(tree, readArguments(tree, {}, this.#db.samples), new Map()).map(String).join(''));
+      return new JsonText(
+        writeTree(tree, readArguments(tree, {}, this.#db.samples), new Map())
+          .map(String)
+          .join(''),
+      );
     }
     // Without cached plans, a statement that reads only single rows takes longer than the loaders' lookups.
-    return this.#db.keepsPlans ? tree : 'It reads only single rows, and the database keeps no plans.';
+    return this.#db.keepsPlans
+      ? tree
+      : 'It reads only single rows, and the database keeps no plans.';
   }
 
   #prepareTree(tree: Tree, treeKey: string, variables: VariableValues): PreparedStatement | string {
