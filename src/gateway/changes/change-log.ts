@@ -204,7 +204,7 @@ export function parseCursor(cursor: string, name: string): Bound {
  */
 export async function requireKept(db: Database, cursor: string, name: string): Promise<Position> {
   const { position, stamp } = parseCursor(cursor, name);
-  return readPosition(db, sql`(transaction, id) = ${position}`, stamp);
+  return readPosition(db, sql`(transaction, id) = (${position})`, stamp);
 }
 
 export async function readLogSize(db: Database): Promise<LogSize> {

@@ -233,7 +233,7 @@ export const toWhere = (
     const isMet = [
       raw(`${column} = ${of.by}`),
       ...together.flatMap(toSql),
-      ...(of.by === id ? compareId(raw(`(${column})`)) : []),
+      ...(of.by === id ? compareId(raw(column)) : []),
     ];
     return sql`exists (select from ${raw(name)} where ${join(isMet, ' and ')})`;
   });

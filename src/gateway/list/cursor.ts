@@ -37,7 +37,7 @@ export function cursorSql<Row>({ table, keys }: Listing<Row>, field: string): st
 
 /** What is in a cursor. */
 export interface Bound {
-  /** The key and the id, as SQL to compare with rows. */
+  /** The key and the id, as SQL: values to compare with those of rows. */
   readonly position: Sql;
   /** Cursors of earlier releases lack it. */
   readonly stamp?: string | undefined;
@@ -71,9 +71,9 @@ export function decodeCursor<Row>(
     if (name !== field) return undefined;
     if (!isRowId(id) || !rest.every(isText)) return undefined;
     const idSql = sql`${BigInt(id)}::bigint`;
-    if (!key) return { position: sql`(${idSql})` };
+    if (!key) return { position: idSql };
     const [text, stamp] = rest;
-    return { position: sql`(${parseKey(key, text)}, ${idSql})`, stamp: stamp ?? undefined };
+    return { position: sql`${parseKey(key, text)}, ${idSql}`, stamp: stamp ?? undefined };
   } catch {
     return undefined;
   }

@@ -64,6 +64,8 @@ function toPage<Row>(listing: Listing<Row>, window: Window, rows: Row[]): Page<R
   };
 }
 
+const PARENT_ID = raw('"#parent".id');
+
 /** Used as the parent's id in the list of all rows. */
 export const ALL_ROWS = 0n;
 
@@ -72,12 +74,10 @@ export const ALL_ROWS = 0n;
  * one statement for all parents.
  */
 function createReader<Row>(listing: Listing<Row>, parent?: string) {
-  const ofAll = createToWindow(listing);
-  // For each parent, PostgreSQL would compare all rows with the words.
-  const toWindow: ToWindow = parent === undefined ? ofAll : (args) => ofAll(args);
+  const toWindow = createToWindow(listing, parent);
   const columns = columnsOf(listing.table);
   const from = raw(listing.table.name);
-  const ofParent = parent === undefined ? [] : [raw(`${parent} = "#parent".id`)];
+  const ofParent = parent === undefined ? [] : [sql`${raw(parent)} = ${PARENT_ID}`];
 
   /** Runs a SELECT for each parent. Returns the function that returns the rows of a parent. */
   const readEach = async <Read>(
@@ -109,7 +109,7 @@ function createReader<Row>(listing: Listing<Row>, parent?: string) {
     ids: readonly bigint[],
     args: ListArguments,
   ): Promise<(id: bigint) => Page<Row>> => {
-    const window = toWindow(args, db.samples);
+    const window = toWindow(args, db.samples, PARENT_ID);
     const rows = sql`${from} ${whereAll([...ofParent, ...window.conditions])}`;
     const select = selectRows(columns, rows, window, window.size + 1);
     const rowsOf = await readEach<Row>(db, ids, select, window);

@@ -60,20 +60,30 @@ function createOrder<Row>(listing: Listing<Row>, field: string) {
   const { column } = listing.table.id;
   const parts = key ? [key.kind.sort.sql(key.ownColumn, key.isNullable), column] : [column];
   return {
-    /** The SQL row value by which rows are compared. */
-    position: raw(`(${parts.join(', ')})`),
+    /** The values by which rows are compared. */
+    position: raw(parts.join(', ')),
     ascending: raw(parts.map((part) => `${part} asc`).join(', ')),
     descending: raw(parts.map((part) => `${part} desc`).join(', ')),
     cursor: cursorSql(listing, field),
   };
 }
 
-/** Parses the cursors. Returns the function that compares a position of rows with them. @throws InvalidCursor */
+/** The column that refers to the parent, and the parent's id. */
+interface ParentSql {
+  readonly column: Sql;
+  readonly id: Sql;
+}
+
+/**
+ * Parses the cursors. Returns the function that compares positions of rows with them. Those of a parent's rows begin with
+ * the parent: PostgreSQL then reads an index that does too, where it would else read the rows of all parents.
+ * @throws InvalidCursor
+ */
 function parseCursors<Row>(
   listing: Listing<Row>,
   field: string,
   args: ListArguments,
-): (position: Sql) => Sql[] {
+): (position: Sql, parent?: ParentSql) => Sql[] {
   const isDescending = args.orderBy?.direction === 'DESC';
   const bounds = (['after', 'before'] as const).flatMap((end) => {
     const cursor = args[end];
@@ -84,28 +94,40 @@ function parseCursors<Row>(
       throw new InputError('INVALID_CURSOR', [{ path: [end], message }]);
     }
     const isLater = (end === 'after') !== isDescending;
-    return sql`${raw(isLater ? '>' : '<')} ${bound.position}`;
+    return { operator: raw(isLater ? '>' : '<'), position: bound.position };
   });
-  return (position) => bounds.map((bound) => sql`${position} ${bound}`);
+  return (rows, parent) =>
+    bounds.map(({ operator, position }) =>
+      parent
+        ? sql`(${parent.column}, ${rows}) ${operator} (${parent.id}, ${position})`
+        : sql`(${rows}) ${operator} (${position})`,
+    );
 }
 
 /**
- * Converts a list's arguments to a window. With samples, words that few rows contain are searched for first.
+ * Converts a list's arguments to a window. Those of an execution come with the samples by which words are rare and, for the
+ * rows of a parent, with its id.
  * @throws InvalidInput, InvalidId, InvalidCursor
  */
-export type ToWindow = (args: ListArguments, samples?: TextSamples) => Window;
+export type ToWindow = (args: ListArguments, samples?: TextSamples, parentId?: Sql) => Window;
 
-export function createToWindow<Row>(listing: Listing<Row>): ToWindow {
+/** Creates the function for a list of all rows, or of those whose column `parent` refers to a parent. */
+export function createToWindow<Row>(listing: Listing<Row>, parent?: string): ToWindow {
   const id = listing.table.id.column;
   const fields = Object.keys(listing.keys);
   const [first = ''] = fields;
   const orderOf = new Map(fields.map((field) => [field, createOrder(listing, field)]));
-  return (args, samples) => {
+  const parentColumn = parent === undefined ? undefined : raw(parent);
+  return (args, samples, parentId) => {
     const size = pageSizeOf(args);
     const { field, direction } = args.orderBy ?? { field: first, direction: 'ASC' };
     const order = orderOf.get(field);
     if (!order) throw new Error(`A list of ${listing.table.name} cannot be sorted by ${field}.`);
-    const { conditions, planning, load } = listing.parseFilter(args.filter, samples);
+    const { conditions, planning, load } = listing.parseFilter(
+      args.filter,
+      // For each parent, PostgreSQL would compare all rows with the words.
+      parentColumn ? undefined : samples,
+    );
     const compare = parseCursors(listing, field, args);
     const filters = toWhere(conditions, id);
     const isDescending = direction === 'DESC';
@@ -118,7 +140,10 @@ export function createToWindow<Row>(listing: Listing<Row>): ToWindow {
       backwards,
       filters,
       conditions: [
-        ...compare(order.position),
+        ...compare(
+          order.position,
+          parentColumn && parentId && { column: parentColumn, id: parentId },
+        ),
         ...(isById ? toWhere(conditions, id, compare) : filters),
       ],
       hasNext: args.before != null || (!backwards && 'if read'),

@@ -13,7 +13,7 @@ import {
   type OperationDefinitionNode,
   type SelectionNode,
 } from 'graphql';
-import parameter from 'sql-template-tag';
+import parameter, { raw } from 'sql-template-tag';
 
 import type { ListPart, SqlOf } from '../../schema/field-extensions.ts';
 import { createSelectionsIn, type Fragments } from '../accept/document-size.ts';
@@ -194,11 +194,14 @@ class Reader {
     const json: List['json'] = kind === 'count' ? { kind } : this.#readInside(selected, row);
     const kinds = new Set(kindsIn(json));
     const isNumbered = kinds.has('hasMore') || kinds.has('endCursor');
+    const parentId = parent && idOf(selected.row ?? unsupported());
+    const parentSql = parentId === undefined ? undefined : raw(parentId);
     const list: List = {
       kind: 'list',
       ...row,
-      ofParent: parent && `${parent} = ${idOf(selected.row ?? unsupported())}`,
-      toWindow: (variables, samples) => toWindow(argumentsOf(selected, variables), samples),
+      ofParent: parent && `${parent} = ${parentId}`,
+      toWindow: (variables, samples) =>
+        toWindow(argumentsOf(selected, variables), samples, parentSql),
       json,
       counts: kinds.has('count') || kinds.has('row'),
       reads: isNumbered || kinds.has('items'),
