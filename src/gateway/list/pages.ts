@@ -64,8 +64,6 @@ function toPage<Row>(listing: Listing<Row>, window: Window, rows: Row[]): Page<R
   };
 }
 
-const PARENT_ID = raw('"#parent".id');
-
 /** Used as the parent's id in the list of all rows. */
 export const ALL_ROWS = 0n;
 
@@ -74,10 +72,11 @@ export const ALL_ROWS = 0n;
  * one statement for all parents.
  */
 function createReader<Row>(listing: Listing<Row>, parent?: string) {
-  const toWindow = createToWindow(listing, parent);
+  const toWindow = createToWindow(listing);
   const columns = columnsOf(listing.table);
   const from = raw(listing.table.name);
-  const ofParent = parent === undefined ? [] : [sql`${raw(parent)} = ${PARENT_ID}`];
+  const ofOne = parent === undefined ? undefined : { column: raw(parent), id: raw('"#parent".id') };
+  const ofParent = ofOne ? [sql`${ofOne.column} = ${ofOne.id}`] : [];
 
   /** Runs a SELECT for each parent. Returns the function that returns the rows of a parent. */
   const readEach = async <Read>(
@@ -109,7 +108,7 @@ function createReader<Row>(listing: Listing<Row>, parent?: string) {
     ids: readonly bigint[],
     args: ListArguments,
   ): Promise<(id: bigint) => Page<Row>> => {
-    const window = toWindow(args, db.samples, PARENT_ID);
+    const window = toWindow(args, db.samples, ofOne);
     const rows = sql`${from} ${whereAll([...ofParent, ...window.conditions])}`;
     const select = selectRows(columns, rows, window, window.size + 1);
     const rowsOf = await readEach<Row>(db, ids, select, window);
@@ -122,7 +121,7 @@ function createReader<Row>(listing: Listing<Row>, parent?: string) {
     ids: readonly bigint[],
     { filter, select }: ListArguments & { readonly select: Sql },
   ): Promise<(id: bigint) => Group[]> => {
-    const { filters, planning } = toWindow({ filter }, db.samples);
+    const { filters, planning } = toWindow({ filter }, db.samples, ofOne);
     const rows = sql`select * from ${from} ${whereAll([...ofParent, ...filters])}`;
     const statement = sql`with "#row" as (${rows}) ${select}`;
     return readEach(db, ids, statement, { planning, load: 'heavy' });

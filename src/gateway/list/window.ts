@@ -69,7 +69,7 @@ function createOrder<Row>(listing: Listing<Row>, field: string) {
 }
 
 /** The column that refers to the parent, and the parent's id. */
-interface ParentSql {
+export interface ParentSql {
   readonly column: Sql;
   readonly id: Sql;
 }
@@ -105,29 +105,25 @@ function parseCursors<Row>(
 }
 
 /**
- * Converts a list's arguments to a window. Those of an execution come with the samples by which words are rare and, for the
- * rows of a parent, with its id.
+ * Converts a list's arguments to a window. To read the list, it needs the samples by which words are rare and, for the rows
+ * of a parent, the parent.
  * @throws InvalidInput, InvalidId, InvalidCursor
  */
-export type ToWindow = (args: ListArguments, samples?: TextSamples, parentId?: Sql) => Window;
+export type ToWindow = (args: ListArguments, samples?: TextSamples, parent?: ParentSql) => Window;
 
-/** Creates the function for a list of all rows, or of those whose column `parent` refers to a parent. */
-export function createToWindow<Row>(listing: Listing<Row>, parent?: string): ToWindow {
+export function createToWindow<Row>(listing: Listing<Row>): ToWindow {
   const id = listing.table.id.column;
   const fields = Object.keys(listing.keys);
   const [first = ''] = fields;
   const orderOf = new Map(fields.map((field) => [field, createOrder(listing, field)]));
-  const parentColumn = parent === undefined ? undefined : raw(parent);
-  return (args, samples, parentId) => {
+  return (args, samples, parent) => {
     const size = pageSizeOf(args);
     const { field, direction } = args.orderBy ?? { field: first, direction: 'ASC' };
     const order = orderOf.get(field);
     if (!order) throw new Error(`A list of ${listing.table.name} cannot be sorted by ${field}.`);
-    const { conditions, planning, load } = listing.parseFilter(
-      args.filter,
-      // For each parent, PostgreSQL would compare all rows with the words.
-      parentColumn ? undefined : samples,
-    );
+    // For each parent, PostgreSQL would compare all rows with the rare words.
+    const rare = parent ? undefined : samples;
+    const { conditions, planning, load } = listing.parseFilter(args.filter, rare);
     const compare = parseCursors(listing, field, args);
     const filters = toWhere(conditions, id);
     const isDescending = direction === 'DESC';
@@ -140,10 +136,7 @@ export function createToWindow<Row>(listing: Listing<Row>, parent?: string): ToW
       backwards,
       filters,
       conditions: [
-        ...compare(
-          order.position,
-          parentColumn && parentId && { column: parentColumn, id: parentId },
-        ),
+        ...compare(order.position, parent),
         ...(isById ? toWhere(conditions, id, compare) : filters),
       ],
       hasNext: args.before != null || (!backwards && 'if read'),

@@ -194,14 +194,16 @@ class Reader {
     const json: List['json'] = kind === 'count' ? { kind } : this.#readInside(selected, row);
     const kinds = new Set(kindsIn(json));
     const isNumbered = kinds.has('hasMore') || kinds.has('endCursor');
-    const parentId = parent && idOf(selected.row ?? unsupported());
-    const parentSql = parentId === undefined ? undefined : raw(parentId);
+    const ofParent =
+      parent === undefined
+        ? undefined
+        : { column: raw(parent), id: raw(idOf(selected.row ?? unsupported())) };
     const list: List = {
       kind: 'list',
       ...row,
-      ofParent: parent && `${parent} = ${parentId}`,
+      ofParent,
       toWindow: (variables, samples) =>
-        toWindow(argumentsOf(selected, variables), samples, parentSql),
+        toWindow(argumentsOf(selected, variables), samples, ofParent),
       json,
       counts: kinds.has('count') || kinds.has('row'),
       reads: isNumbered || kinds.has('items'),

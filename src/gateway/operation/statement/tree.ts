@@ -1,7 +1,7 @@
 import type { Sql } from 'sql-template-tag';
 
 import type { TextSamples } from '../../database/text-samples.ts';
-import type { Window } from '../../list/window.ts';
+import type { ParentSql, Window } from '../../list/window.ts';
 import type { Table } from '../../model/stored-table.ts';
 import type { ListValue } from '../../schema/field-extensions.ts';
 import type { VariableValues } from '../accept/field-cost.ts';
@@ -50,8 +50,8 @@ export interface RelatedNode extends Stored {
 /** A list: its items, pageInfo and totalCount, as far as they are selected. */
 export interface List extends Stored {
   readonly kind: 'list';
-  /** The condition that selects the children of the row around the list; undefined for a list of all rows. */
-  readonly ofParent: string | undefined;
+  /** The row around the list, as their parent; undefined for a list of all rows. */
+  readonly ofParent: ParentSql | undefined;
   /** Takes coerced variables. @throws InvalidInput, InvalidId, InvalidCursor, GraphQLError */
   readonly toWindow: (variables: VariableValues, samples: TextSamples) => Window;
   readonly json: ObjectNode | ListValue;

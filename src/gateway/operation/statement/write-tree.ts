@@ -174,7 +174,8 @@ function selectPage({ list, window, where }: WrittenPage, { textOf }: Scope): st
 function writeList(list: List, scope: Scope): readonly Part[] {
   const where = (conditions: readonly Sql[]): string => {
     const texts = conditions.map((condition) => given(scope.textOf, condition));
-    const all = list.ofParent === undefined ? texts : [list.ofParent, ...texts];
+    const { ofParent } = list;
+    const all = ofParent ? [`${ofParent.column.sql} = ${ofParent.id.sql}`, ...texts] : texts;
     return all.length > 0 ? ` where ${all.join(' and ')}` : '';
   };
   const page = { list, window: given(scope.args.windowOf, list), where };
