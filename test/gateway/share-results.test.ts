@@ -8,7 +8,6 @@ import type { Call } from '../../src/gateway/operation/request.ts';
 import { shareResults } from '../../src/gateway/operation/steps/share-results.ts';
 import { petStore } from '../../src/store/index.ts';
 
-/** More than the number of results that are cached. */
 const OPERATIONS = 60;
 // With this cost, results are computed one at a time.
 const estimate = { cost: 2000, bytes: 0, statements: 1 };
@@ -27,7 +26,7 @@ const request = {
 const openStream = (): Stream => new Stream(request, 1);
 
 describe('the results of a change', () => {
-  const root = {} as Change;
+  const root = { transaction: 1n, id: 1n, changedAt: new Date() } as Change;
 
   it('are computed only once for each operation, however many streams and operations there are', async () => {
     let executions = 0;
@@ -35,7 +34,6 @@ describe('the results of a change', () => {
       executions += 1;
       return { data: {} };
     });
-    // In this order, the cache alone would evict each result before it is requested again.
     const results = [1, 2].flatMap(() =>
       operations.map((operation) =>
         share({ operation, estimate, params: {} } as unknown as Call, {

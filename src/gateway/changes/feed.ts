@@ -37,6 +37,9 @@ const MAX_RECENT = 1024;
 // How long a stream that is more than MAX_RECENT changes behind may leave its next change unread.
 const MAX_STALL_MS = 3000;
 
+// How many changes a stream knows at a time, so that their results share statements.
+const GROUP = 10;
+
 /** Creates the function that returns which changes match; a Promise only if related rows have to be read. */
 function createSelect(
   { has }: SupportedChanges,
@@ -58,8 +61,9 @@ function createSelect(
 
 /** Offers changes to a stream, each when the one before has been taken, until the stream ends. */
 function* offer(stream: Stream, changes: readonly Change[] = []): Generator<Change, void> {
-  for (const change of changes) {
+  for (const [index, change] of changes.entries()) {
     if (stream.isEnded) return;
+    stream.upcoming = index % GROUP === 0 ? changes.slice(index + 1, index + GROUP) : [];
     stream.position = change;
     stream.offeredAt = performance.now();
     yield change;

@@ -8,7 +8,7 @@ import { findMost } from '../database/fair-queue.ts';
 import type { Recipient } from '../database/recipient.ts';
 import type { ChangeMetrics } from '../telemetry/change-metrics.ts';
 import type { RequestLog } from '../telemetry/request-log.ts';
-import { type Position, START } from './change-log.ts';
+import { type Change, type Position, START } from './change-log.ts';
 
 /** The cost of a page of old changes, which a subscription with a cursor reads first. */
 export const AFTER_COST = 200;
@@ -44,6 +44,8 @@ export class Stream implements Recipient {
   readonly cost: number;
   /** All changes up to this position were offered to the client or did not match. */
   position: Position = START;
+  /** With every tenth change that it is offered, up to nine that it is offered next; none with the others. */
+  upcoming: readonly Change[] = [];
   /** When the client was offered a change that it has not taken yet, in milliseconds of performance.now(). */
   offeredAt: number | undefined;
   /** The error with which the gateway has ended it. */

@@ -39,7 +39,8 @@ export const writeEvent = (result: ExecutionResult): string => toEvent(result) +
  * Returns results as Server-Sent Events in "distinct connections mode":
  * https://github.com/graphql/graphql-over-http/blob/main/rfcs/GraphQLOverSSE.md
  *
- * A result is only asked for once the previous one has been read. Destroying the stream ends the results.
+ * A result is only asked for once the previous one has been read. Those that are ready are sent together. Destroying the
+ * stream ends the results.
  */
 export function writeEvents(
   results: AsyncIterator<ExecutionResult>,
@@ -51,9 +52,10 @@ export function writeEvents(
     if (isAsking) return;
     isAsking = true;
     try {
-      const { done, value } = await results.next();
+      let { done, value } = await results.next();
+      while (!done && stream.push(toEvent(toBody(value)))) ({ done, value } = await results.next());
       isAsking = false;
-      if (!done) return void stream.push(toEvent(toBody(value)));
+      if (!done) return;
       clearInterval(heartbeats);
       stream.push(COMPLETE);
       stream.push(null);

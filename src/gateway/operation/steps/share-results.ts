@@ -4,24 +4,19 @@ import { LRUCache } from 'lru-cache';
 import type { Change } from '../../changes/change-log.ts';
 import type { Stream } from '../../changes/streams.ts';
 import { FairQueue } from '../../database/fair-queue.ts';
-import { perObject } from '../../database/per-object.ts';
 import { Recipients } from '../../database/recipient.ts';
 import { addWait } from '../../telemetry/request-log.ts';
+import { stringifyResult } from '../json-text.ts';
 import type { Call } from '../request.ts';
 
-// Streams that keep up request the same result within milliseconds of each other, so a few recent results are enough.
-const MAX_RECENT = { max: 50, ttl: 2000 };
+// Streams that are a little apart request the same result. The size is that of the text of the results and their keys: in
+// memory, results take up to 16 times as much, 16 MiB.
+const MAX_RECENT = { maxSize: 2 ** 20, ttl: 2000 };
 // How many cheap results are computed at the same time. Other requests run between them.
 const MAX_EXECUTIONS = 10;
 // Results that cost more than this are computed one at a time, with a rest after each long computation
 // (fair-queue.ts). A result of this cost takes about 1 ms.
 const MAX_CHEAP = 1000;
-
-let numbers = 0;
-const numberOf = perObject(() => {
-  numbers += 1;
-  return numbers;
-});
 
 interface ResultRequest {
   readonly root: Change;
@@ -35,6 +30,10 @@ interface Pending {
   readonly streams: Recipients;
 }
 
+/** Whether ten results of an operation may be computed together: they are cheap, and recent ones have room for them. */
+export const isSmall = ({ estimate }: Call): boolean =>
+  estimate.cost <= MAX_CHEAP && 10 * estimate.bytes <= MAX_RECENT.maxSize;
+
 /**
  * Executes an operation once per change for all streams that request it with the same variables and `onError`, because the
  * result is the same for every caller. Callers take turns. Costly results have their own queue, so cheap results do not wait for
@@ -47,7 +46,7 @@ interface Pending {
 export function shareResults(
   execute: (call: Call, root: Change) => ExecutionResult | Promise<ExecutionResult>,
 ): (call: Call, request: ResultRequest) => Promise<ExecutionResult> {
-  // The queues are unlimited, because each stream has at most one result in them.
+  // The queues are unlimited, because each stream has at most ten results in them.
   const cheap = new FairQueue({ concurrency: MAX_EXECUTIONS, pause: 'tick' });
   const costly = new FairQueue({ concurrency: 1, pause: 'rest' });
   const pending = new Map<string, Pending>();
@@ -67,7 +66,9 @@ export function shareResults(
     const end = (made?: ExecutionResult): void => {
       // An abandoned result may have been replaced.
       if (pending.get(key) === own) pending.delete(key);
-      if (made && !made.errors && !streams.destroyed) recent.set(key, result);
+      if (made && !made.errors && !streams.destroyed) {
+        recent.set(key, result, { size: key.length + stringifyResult(made).length });
+      }
       // Statements may still run if the result has timed out.
       streams.clear();
     };
@@ -77,7 +78,9 @@ export function shareResults(
 
   return (call, request) => {
     const { root, variables, stream } = request;
-    const key = `${numberOf(root)} ${call.operation.id} ${call.params.onError} ${variables}`;
+    // By its position, because streams that catch up read the same change as another object.
+    const position = `${root.transaction} ${root.id} ${root.changedAt.getTime()}`;
+    const key = `${position} ${call.operation.id} ${call.params.onError} ${variables}`;
     const made = recent.get(key);
     if (made) return made;
     const waiting = pending.get(key);

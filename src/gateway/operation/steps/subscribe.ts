@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 import { createSourceEventStream, type ExecutionResult, GraphQLError } from 'graphql';
 import { envelop, isAsyncIterable, type Plugin } from 'graphql-yoga';
 
@@ -12,7 +14,7 @@ import { mapResult } from '../json-text.ts';
 import { type Call, EVENT_ID } from '../request.ts';
 import { executeByGraphqlJs, ExecutionContext } from './graphql-js.ts';
 import { limitResult, limitTime } from './limits.ts';
-import { shareResults } from './share-results.ts';
+import { isSmall, shareResults } from './share-results.ts';
 import { traceOperations } from './trace-operations.ts';
 
 const NO_FIELD = 'The subscription selects no fields.';
@@ -68,15 +70,27 @@ function createExecute(config: Config) {
 export function subscribeToChanges(streams: Streams, config: Config): Plugin<Call> {
   const share = shareResults(createExecute(config));
 
-  /** Returns the results of a stream, and closes it after the last one. */
+  /**
+   * Returns the results of a stream, and closes it after the last one. Small results of upcoming changes are computed
+   * together, so that they share statements. They are not kept here, only among the recent ones: a result that the client
+   * has not asked for within two seconds is computed again.
+   */
   async function* toResults(
     call: Call,
     stream: Stream,
     changes: AsyncIterable<Change>,
   ): AsyncGenerator<ExecutionResult, void> {
-    const variables = JSON.stringify(call.variables);
+    // A digest, because they may be long, and each of ten results repeats them in its key.
+    const variables = createHash('sha256').update(JSON.stringify(call.variables)).digest('base64');
+    const compute = (root: Change) => share(call, { root, variables, stream });
     try {
-      for await (const root of changes) yield await share(call, { root, variables, stream });
+      for await (const change of changes) {
+        const result = compute(change);
+        const ahead = isSmall(call) ? stream.upcoming : [];
+        // If one fails, it is computed again when its turn comes.
+        for (const next of ahead) compute(next).catch(() => {});
+        yield await result;
+      }
     } catch (error) {
       stream.end(toError(error));
       yield { errors: [toExecutionError(toError(error))] };
