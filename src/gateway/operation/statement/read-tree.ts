@@ -192,16 +192,17 @@ class Reader {
     const { table, parent, toWindow } = source;
     const row: Stored = { table, alias: this.#alias() };
     const json: List['json'] = kind === 'count' ? { kind } : this.#readInside(selected, row);
-    const kinds = new Set(kindsIn(json));
-    const isNumbered = kinds.has('hasMore') || kinds.has('endCursor');
+    const kinds = kindsIn(json);
+    const isNumbered = kinds.includes('hasMore') || kinds.includes('endCursor');
     const list: List = {
       kind: 'list',
       ...row,
       ofParent: parent && `${parent} = ${idOf(selected.row ?? unsupported())}`,
       toWindow: (variables) => toWindow(argumentsOf(selected, variables)),
       json,
-      counts: kinds.has('count') || kinds.has('row'),
-      reads: isNumbered || kinds.has('items'),
+      counts: kinds.includes('count') || kinds.includes('row'),
+      sharesCount: kinds.indexOf('count') < kinds.lastIndexOf('count'),
+      reads: isNumbered || kinds.includes('items'),
       isNumbered,
     };
     this.lists.push(list);
