@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { InputError, GatewayError } from '../contract/gateway-error.ts';
 import { parse } from '../contract/parse.ts';
 import type { Database } from '../database/database.ts';
+import { deleteInBatches } from '../database/delete-in-batches.ts';
 import type { Who } from '../database/who.ts';
 import { ID } from '../kinds/numbers.ts';
 import { type Bound, encodeCursor, decodeCursor } from '../list/cursor.ts';
@@ -218,16 +219,23 @@ export async function readLogSize(db: Database): Promise<LogSize> {
 }
 
 /**
- * Returns the last of the first changes in the log, up to `size` of them, that is older than `ageMs` and comes before all
- * younger ones. A change dated in the future was made while the database's clock was wrong: its age is not known, but it
- * is at least that of the next change. The last change is kept, so its cursor stays valid while nothing is written.
+ * Returns the last of the first changes after a position, up to `size` of them, that is older than `ageMs` and comes before
+ * all younger ones. A change dated in the future was made while the database's clock was wrong: its age is not known, but
+ * it is at least that of the next change. The last change is kept, so its cursor stays valid while nothing is written.
  *
  * If the transaction ids of some changes are ids that this database has not reached, it is the last change: then the log
  * comes from a dump of another database, and the next changes would be recorded before those.
  */
-async function findOld(db: Database, ageMs: number, size: number): Promise<Position | undefined> {
+async function findOld(
+  db: Database,
+  ageMs: number,
+  after: Position,
+  // The embedded database, which serves nothing else meanwhile, reads them in about 2 ms.
+  size = 1000,
+): Promise<Position | undefined> {
   const limit = sql`now() - ${ageMs} * interval '1 millisecond'`;
-  const first = sql`(select * from changes order by transaction, id limit ${size}::integer) as first`;
+  const first = sql`(select * from changes where ${compare('>', after)}
+    order by transaction, id limit ${size}::integer) as first`;
   const [position] = await db.query<Position>(sql`
     with kept as (
       (select transaction, id from ${first} where changed_at >= ${limit} and changed_at <= now()
@@ -248,38 +256,29 @@ async function findOld(db: Database, ageMs: number, size: number): Promise<Posit
   const [row] = await db.query<{ isFuture: boolean }>(sql`
     select count(*) = ${size}::integer and bool_and(changed_at > now()) as "isFuture" from ${first}`);
   // Whether they are old depends on the changes that follow.
-  return row?.isFuture ? findOld(db, ageMs, 10 * size) : undefined;
+  return row?.isFuture ? findOld(db, ageMs, after, 10 * size) : undefined;
 }
-
-const BATCH = 1000;
-
-async function deleteUpTo(db: Database, last: Position): Promise<void> {
-  let deleted: number;
-  do {
-    const [row] = await db.write<{ count: number }>(sql`
-      with batch as (
-        select transaction, id from changes where ${compare('<=', last)}
-        order by transaction, id limit ${BATCH}::integer
-      ), deleted as (
-        delete from changes using batch
-        where changes.transaction = batch.transaction and changes.id = batch.id returning 1
-      )
-      select count(*)::integer as count from deleted`);
-    deleted = row?.count ?? 0;
-  } while (deleted === BATCH);
-}
-
-// Reading more of them could take longer than a statement may.
-const SEARCHED = 10_000;
 
 /**
  * Deletes the changes that are older than `ageMs`, from the start of the change log. So if a change exists, all later ones
  * do.
  */
 export async function deleteOldChanges(db: Database, ageMs: number): Promise<void> {
-  let last = await findOld(db, ageMs, SEARCHED);
-  while (last) {
-    await deleteUpTo(db, last);
-    last = await findOld(db, ageMs, SEARCHED);
+  let after = START;
+  for (;;) {
+    const last = await findOld(db, ageMs, after);
+    if (!last) return;
+    // PostgreSQL would read again what has been deleted before `after`, until it has vacuumed the table.
+    const isOld = sql`${compare('>', after)} and ${compare('<=', last)}`;
+    const toStatement = (limit: Sql): Sql => sql`
+      with batch as (
+        select transaction, id from changes where ${isOld} order by transaction, id ${limit}
+      ), deleted as (
+        delete from changes using batch
+        where changes.transaction = batch.transaction and changes.id = batch.id returning 1
+      )
+      select count(*)::integer as count from deleted`;
+    await deleteInBatches(db, toStatement);
+    after = last;
   }
 }

@@ -4,6 +4,7 @@ import sql from 'sql-template-tag';
 
 import { IdempotencyConflict } from '../contract/gateway-error.ts';
 import type { Database } from '../database/database.ts';
+import { deleteInBatches } from '../database/delete-in-batches.ts';
 import type { Session } from '../database/session.ts';
 import { parseStored, type StoredValue, stringifyStored } from './stored-value.ts';
 
@@ -59,23 +60,15 @@ export function writeOnce<Result>(
   });
 }
 
-const BATCH = 1000;
-
-/**
- * Deletes the keys that are older than `ageMs`, in batches, so that no key is locked for long. Keys that are locked,
- * for example because another gateway is deleting them, are skipped until the next run.
- */
-export async function deleteOldKeys(db: Database, ageMs: number): Promise<void> {
-  let deleted: number;
-  do {
-    const [row] = await db.write<{ count: number }>(sql`
+/** Deletes the keys that are older than `ageMs`. Locked keys, as by another gateway, are left for later. */
+export const deleteOldKeys = (db: Database, ageMs: number): Promise<void> =>
+  deleteInBatches(db, (limit) => {
+    return sql`
       with old as (
         select key from idempotency_keys where created_at < now() - ${ageMs} * interval '1 millisecond'
-        limit ${BATCH}::integer for update skip locked
+        ${limit} for update skip locked
       ), deleted as (
         delete from idempotency_keys using old where idempotency_keys.key = old.key returning 1
       )
-      select count(*)::integer as count from deleted`);
-    deleted = row?.count ?? 0;
-  } while (deleted === BATCH);
-}
+      select count(*)::integer as count from deleted`;
+  });

@@ -192,8 +192,8 @@ class Reader {
     const { table, parent, toWindow } = source;
     const row: Stored = { table, alias: this.#alias() };
     const json: List['json'] = kind === 'count' ? { kind } : this.#readInside(selected, row);
-    const kinds = new Set(kindsIn(json));
-    const isNumbered = kinds.has('hasMore') || kinds.has('endCursor');
+    const kinds = kindsIn(json);
+    const isNumbered = kinds.includes('hasMore') || kinds.includes('endCursor');
     const ofParent =
       parent === undefined
         ? undefined
@@ -205,8 +205,9 @@ class Reader {
       toWindow: (variables, samples) =>
         toWindow(argumentsOf(selected, variables), samples, ofParent),
       json,
-      counts: kinds.has('count') || kinds.has('row'),
-      reads: isNumbered || kinds.has('items'),
+      counts: kinds.includes('count') || kinds.includes('row'),
+      sharesCount: kinds.indexOf('count') < kinds.lastIndexOf('count'),
+      reads: isNumbered || kinds.includes('items'),
       isNumbered,
     };
     this.lists.push(list);
