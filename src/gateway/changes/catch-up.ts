@@ -24,6 +24,8 @@ const MAX_COMPARED = 5000;
 // How many statements may read old changes at the same time: fewer than the default POOL_SIZE, to leave connections for
 // requests.
 const MAX_CATCHING_UP = 4;
+// Streams that resume together request the same page within a short time.
+const MAX_RECENT = { max: 4, ttl: 2000 };
 // The number of callers whose queue for one page at a time is kept. A caller whose queue is evicted can exceed it.
 const MAX_CALLERS = 1000;
 
@@ -72,11 +74,25 @@ async function readPage(
 
 /**
  * Creates the function that reads old changes: one page at a time per caller, across all of its streams. Nothing is read
- * for a stream that ended while it waited.
+ * for a stream that ended while it waited. Streams without a filter that resume after the same change, as after a restart
+ * of the gateway, share their pages.
  */
 export function createCatchUp(supported: SupportedChanges, endOfLog: () => Position) {
   const all = new FairQueue({ concurrency: MAX_CATCHING_UP });
   const queueOf = new LRUCache<string, FairQueue>({ max: MAX_CALLERS });
+  const recent = new LRUCache<string, Promise<ChangePage>>(MAX_RECENT);
+  const readShared = (selection: Selection, after: Position): Promise<ChangePage> => {
+    const read = () => readPage(supported, selection, after, endOfLog());
+    if (selection.filter) return read();
+    const { transaction, id, changedAt } = after;
+    const key = `${transaction} ${id} ${changedAt.getTime()} ${selection.types.join()}`;
+    const known = recent.get(key);
+    // It fails if its own stream ends meanwhile.
+    if (known) return known.catch(read);
+    const page = read();
+    recent.set(key, page);
+    return page;
+  };
   return (stream: Stream, selection: Selection): Promise<ChangePage> => {
     const { callerKey } = stream;
     const queue = queueOf.get(callerKey) ?? new FairQueue({ concurrency: 1 });
@@ -85,7 +101,7 @@ export function createCatchUp(supported: SupportedChanges, endOfLog: () => Posit
       all.run(callerKey, () =>
         stream.isEnded
           ? { changes: [], end: stream.position }
-          : readPage(supported, selection, stream.position, endOfLog()),
+          : readShared(selection, stream.position),
       ),
     );
   };

@@ -125,14 +125,18 @@ describeOnDatabases(() => {
     });
   });
 
-  it('subscribers that start one after the other share the results of changes that they read by themselves', async () => {
+  it('subscribers that resume one after the other share the old changes and their results', async () => {
     const { after, names } = await makeChanges(CHANGES);
+    const countPages = (): number =>
+      gateway.statements.filter((text) => text.includes(`where type in ('Pet') and`)).length;
     const first = await follow(SMALL, after);
     expect(namesOf(await take(first, CHANGES))).toEqual(names);
-    const reads = countReads();
+    const [reads, pages] = [countReads(), countPages()];
+    expect(pages).toBeGreaterThan(0);
     const second = await follow(SMALL, after);
     expect(namesOf(await take(second, CHANGES))).toEqual(names);
     expect(countReads()).toBe(reads);
+    expect(countPages()).toBe(pages);
   });
 
   describe('a client that stalls', () => {
