@@ -65,6 +65,10 @@ async function makeChanges(count: number): Promise<{ after: string; names: strin
 const countReads = (): number =>
   gateway.statements.filter((text) => /from "?pets/.test(text)).length;
 
+/** Returns how many statements have read old changes since then. */
+const countPages = (): number =>
+  gateway.statements.filter((text) => text.includes(`where type in ('Pet') and`)).length;
+
 const renameAll = (): Promise<unknown> => gateway.db.write(raw(`update pets set name = 'renamed'`));
 
 const namesOf = (pets: readonly { name: string }[]): string[] => pets.map(({ name }) => name);
@@ -127,8 +131,6 @@ describeOnDatabases(() => {
 
   it('subscribers that resume one after the other share the old changes and their results', async () => {
     const { after, names } = await makeChanges(CHANGES);
-    const countPages = (): number =>
-      gateway.statements.filter((text) => text.includes(`where type in ('Pet') and`)).length;
     const first = await follow(SMALL, after);
     expect(namesOf(await take(first, CHANGES))).toEqual(names);
     const [reads, pages] = [countReads(), countPages()];
