@@ -188,12 +188,9 @@ export const findRareWords = (
 ): readonly Condition[] =>
   conditions.map((condition) => {
     const { op, field, of, value } = condition;
-    const isRare =
-      op === 'words' &&
-      field &&
-      !of &&
-      samples.areRare(foldedTextsOf(field), wordsOf(String(value)));
-    return isRare ? { ...condition, op: 'rareWords' } : condition;
+    if (op !== 'words' || !field || of) return condition;
+    const areRare = samples.areRare(foldedTextsOf(field), wordsOf(String(value)));
+    return areRare ? { ...condition, op: 'rareWords' } : condition;
   });
 
 /** Returns how PostgreSQL plans a statement with these conditions. */
