@@ -269,16 +269,8 @@ export async function deleteOldChanges(db: Database, ageMs: number): Promise<voi
     const last = await findOld(db, ageMs, after);
     if (!last) return;
     // PostgreSQL would read again what has been deleted before `after`, until it has vacuumed the table.
-    const isOld = sql`${compare('>', after)} and ${compare('<=', last)}`;
-    const toStatement = (limit: Sql): Sql => sql`
-      with batch as (
-        select transaction, id from changes where ${isOld} order by transaction, id ${limit}
-      ), deleted as (
-        delete from changes using batch
-        where changes.transaction = batch.transaction and changes.id = batch.id returning 1
-      )
-      select count(*)::integer as count from deleted`;
-    await deleteInBatches(db, toStatement);
+    const isOld = sql`where ${compare('>', after)} and ${compare('<=', last)} order by transaction, id`;
+    await deleteInBatches(db, 'changes', 'transaction, id', isOld);
     after = last;
   }
 }

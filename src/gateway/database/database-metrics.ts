@@ -2,7 +2,7 @@ import { Gauge, Histogram, Registry } from 'prom-client';
 
 import { countLater } from '../telemetry/request-metrics.ts';
 import type { PoolUse } from './connection-pool.ts';
-import type { Load } from './session.ts';
+import type { Effort } from './session.ts';
 import type { WatchedServer } from './watched-server.ts';
 
 /** The state of a database that responds. */
@@ -38,7 +38,7 @@ function measureStatements(registers: Registry[]) {
   for (const load of ['light', 'heavy']) {
     for (const result of ['success', 'error']) durations.zero({ load, result });
   }
-  return (load: Load) => {
+  return (load: Effort['load']) => {
     const start = performance.now();
     return (result: 'success' | 'error'): void => {
       const seconds = (performance.now() - start) / 1000;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { raw, type Sql } from 'sql-template-tag';
+import sql, { raw, type Sql } from 'sql-template-tag';
 
 import type { Session } from './session.ts';
 
@@ -10,13 +10,21 @@ const BATCH = 250;
 const REST_FACTOR = 2;
 
 /**
- * Deletes rows in small batches and rests after each, so that other statements hardly wait. The statement deletes up to
- * `limit` rows, and returns their number as `count`. A rest does not keep the process from exiting.
+ * Deletes the rows of a table that WHERE selects, in small batches, and rests after each, so that other statements hardly
+ * wait. `key` names the columns of the primary key. A rest does not keep the process from exiting.
  */
-export async function deleteInBatches({ write }: Session, toStatement: (limit: Sql) => Sql) {
+export async function deleteInBatches({ write }: Session, table: string, key: string, where: Sql) {
+  const columns = raw(key);
+  const statement = sql`
+    with batch as (
+      select ${columns} from ${raw(table)} ${where} limit ${raw(`${BATCH}`)}
+    ), deleted as (
+      delete from ${raw(table)} where (${columns}) in (table batch) returning 1
+    )
+    select count(*)::integer as count from deleted`;
   for (;;) {
     const start = performance.now();
-    const [row] = await write<{ count: number }>(toStatement(raw(`limit ${BATCH}`)));
+    const [row] = await write<{ count: number }>(statement);
     if (row?.count !== BATCH) return;
     await sleep(REST_FACTOR * (performance.now() - start), undefined, { ref: false });
   }

@@ -5,26 +5,21 @@ import type { FairQueue } from './fair-queue.ts';
 import { type Recipient, RecipientGone } from './recipient.ts';
 import { withWho } from './who.ts';
 
-/**
- * How PostgreSQL plans a statement: `once` for all values, or `each` time for the given values, which pays off if the
- * number of rows depends on them.
- */
-export type Planning = 'once' | 'each';
-
-/** How much a statement reads: a few rows found by an index, or a large part of a table. */
-export type Load = 'light' | 'heavy';
-
-/** What a statement takes: planned `once` and `light` by default. Lists and compiled statements are of this form. */
-interface Effort {
-  readonly planning?: Planning;
-  readonly load?: Load;
+/** What a statement takes: planned `once` and `light` by default. */
+export interface Effort {
+  /**
+   * How PostgreSQL plans it: `once` for all values, or `each` time for the given values, which pays off if the number of
+   * rows depends on them.
+   */
+  readonly planning: 'once' | 'each';
+  /** How much it reads: a few rows found by an index, or a large part of a table. */
+  readonly load: 'light' | 'heavy';
 }
 
 /** A statement with its parameters `$1`, `$2`… */
 export type Statement = Pick<Sql, 'text' | 'values'>;
 
-export interface RunOptions {
-  readonly planning: Planning;
+export interface RunOptions extends Pick<Effort, 'planning'> {
   /** Whether the statement writes or locks rows. If so, it is repeated only if it has certainly written nothing. */
   readonly writes: boolean;
   /** The recipient of the result. Once it is destroyed, a read can be cancelled. */
@@ -63,7 +58,7 @@ export interface Session {
    */
   readonly query: <Row>(
     statement: Statement,
-    effort?: Effort,
+    effort?: Partial<Effort>,
     recipient?: Recipient,
   ) => Promise<Row[]>;
   /**
@@ -74,7 +69,7 @@ export interface Session {
 }
 
 /** Called when a statement starts; returns the function to call when it ends. */
-type ObserveStatement = (load: Load) => (result: 'success' | 'error') => void;
+type ObserveStatement = (load: Effort['load']) => (result: 'success' | 'error') => void;
 
 interface SessionOptions {
   readonly observe: ObserveStatement;
@@ -86,7 +81,7 @@ interface SessionOptions {
   readonly recipient?: Recipient | undefined;
 }
 
-const LIGHT: Effort = {};
+const LIGHT: Partial<Effort> = {};
 
 /**
  * Creates a session. From here, a statement outside a transaction goes to PostgreSQL through these functions:
@@ -104,7 +99,7 @@ export function createSession(
 ): Session {
   const send = async <Row>(
     statement: Statement,
-    load: Load,
+    load: Effort['load'],
     options: RunOptions,
   ): Promise<Row[]> => {
     if (options.recipient?.destroyed) throw new RecipientGone();
@@ -128,7 +123,7 @@ export function createSession(
   return {
     query: async <Row>(
       statement: Statement,
-      { planning = 'once', load = 'light' }: Effort = LIGHT,
+      { planning = 'once', load = 'light' }: Partial<Effort> = LIGHT,
       recipient = always,
     ): Promise<Row[]> => {
       if (WRITING.test(statement.text)) throw new Error('A statement that writes needs `write`.');

@@ -1,6 +1,6 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag';
 
-import type { Load, Planning } from '../database/session.ts';
+import type { Effort } from '../database/session.ts';
 import type { TextSamples } from '../database/text-samples.ts';
 import type { RowLoader } from '../model/loaders.ts';
 import { type Field, toValue, type Table } from '../model/stored-table.ts';
@@ -109,39 +109,38 @@ const wordsOf = (text: string): string[] =>
 const foldedTextsOf = ({ column }: Field): string => column.replace('.', '_folded_');
 
 /** The trigram index finds the texts that contain the longest words. `%`, `_` and `\` have no special meaning. */
-function containsWords(text: string, toFolded: (pattern: string) => Sql): Sql[] {
+function containsWords(text: string, toFolded: (pattern: string) => Sql): Sql {
   const patterns = wordsOf(text).map((word) => `%${word.replaceAll(/[\\%_]/g, '\\$&')}%`);
+  const indexed = patterns.slice(0, INDEXED_WORDS).map(toFolded);
   const others = patterns.slice(INDEXED_WORDS).join(' ');
-  return [
-    ...patterns.slice(0, INDEXED_WORDS).map((pattern) => sql`text like ${toFolded(pattern)}`),
-    ...(others ? [sql`text like all(string_to_array(folded(lower(${others})), ' '))`] : []),
-  ];
+  const all = others ? [sql`all(string_to_array(folded(lower(${others})), ' '))`] : [];
+  return sql`text like ${join([...indexed, ...all], ' and text like ')}`;
 }
 
 function hasWords(field: Field, text: string): Sql[] {
   // PostgreSQL plans for this text.
-  const contains = containsWords(text, (pattern) => sql`folded(lower(${pattern}))`);
-  const isFound = [sql`id = ${raw(field.rowId)}`, ...contains];
-  return [sql`exists (select from ${raw(foldedTextsOf(field))} where ${join(isFound, ' and ')})`];
+  const isFound = containsWords(text, (pattern) => sql`folded(lower(${pattern}))`);
+  const texts = raw(foldedTextsOf(field));
+  return [sql`exists (select from ${texts} where id = ${raw(field.rowId)} and ${isFound})`];
 }
 
 /** Finds all rows with the words before others are compared. That needs no plan for each text, but reads all matches. */
 function hasRareWords(field: Field, text: string): Sql[] {
   // In a subquery, the pattern is folded once.
-  const contains = containsWords(text, (pattern) => sql`(select folded(lower(${pattern})))`);
-  const ids = sql`select id from ${raw(foldedTextsOf(field))} where ${join(contains, ' and ')}`;
+  const isFound = containsWords(text, (pattern) => sql`(select folded(lower(${pattern})))`);
+  const ids = sql`select id from ${raw(foldedTextsOf(field))} where ${isFound}`;
   return [sql`${raw(field.rowId)} = any(array(${ids}))`];
 }
 
 const asIs = (_field: undefined, where: Sql): Sql[] => [where];
 
-interface Operator<Value = unknown> {
-  /** Whether PostgreSQL plans `each` time, because the best plan depends on the value. */
-  readonly planning: Planning;
-  /** Whether PostgreSQL may scan many rows to find a few. On a related row, every condition is `heavy`. */
-  readonly load: Load;
+/**
+ * PostgreSQL plans `each` time if the best plan depends on the value. It is `heavy` if PostgreSQL may scan many rows to find
+ * a few; on a related row, every condition is.
+ */
+interface Operator<Value = unknown> extends Effort {
   /** `planning` of a condition on a related row. */
-  readonly related: Planning;
+  readonly related: Effort['planning'];
   /** Whether the column needs an index. */
   readonly isLookup?: true;
   toSql(field: Field | undefined, value: Value): Sql[];
@@ -189,16 +188,13 @@ export const findRareWords = (
 ): readonly Condition[] =>
   conditions.map((condition) => {
     const { op, field, of, value } = condition;
-    const isRare =
-      op === 'words' &&
-      field &&
-      !of &&
-      samples.areRare(foldedTextsOf(field), wordsOf(String(value)));
-    return isRare ? { ...condition, op: 'rareWords' } : condition;
+    if (op !== 'words' || !field || of) return condition;
+    const areRare = samples.areRare(foldedTextsOf(field), wordsOf(String(value)));
+    return areRare ? { ...condition, op: 'rareWords' } : condition;
   });
 
 /** Returns how PostgreSQL plans a statement with these conditions. */
-export function planOf(conditions: readonly Condition[]): { planning: Planning; load: Load } {
+export function planOf(conditions: readonly Condition[]): Effort {
   const plans = conditions.map(({ op, value, of }) => {
     const isOne = op === 'any' && Array.isArray(value) && value.length < 2;
     const { planning, load, related } = OPERATORS[isOne ? '=' : op];

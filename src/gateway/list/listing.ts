@@ -1,4 +1,4 @@
-import type { Load, Planning } from '../database/session.ts';
+import type { Effort } from '../database/session.ts';
 import type { TextSamples } from '../database/text-samples.ts';
 import type { Sort } from '../kinds/kind.ts';
 import type { Field, StoredTable, Table } from '../model/stored-table.ts';
@@ -79,11 +79,7 @@ export interface Listing<Row> {
   readonly parseFilter: (
     filter: ListArguments['filter'],
     samples?: TextSamples,
-  ) => {
-    readonly conditions: readonly Condition[];
-    readonly planning: Planning;
-    readonly load: Load;
-  };
+  ) => Effort & { readonly conditions: readonly Condition[] };
 }
 
 /** @throws Error if a filter or a sort lacks its index, or changes can't be filtered as declared */

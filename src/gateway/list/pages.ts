@@ -2,6 +2,7 @@ import sql, { empty, join, raw, type Sql } from 'sql-template-tag';
 
 import type { Database } from '../database/database.ts';
 import type { Recipient } from '../database/recipient.ts';
+import type { Effort } from '../database/session.ts';
 import { bindSource, createBatcher, type DataSource } from '../model/loaders.ts';
 import { columnsOf, type Table } from '../model/stored-table.ts';
 import { encodeCursor } from './cursor.ts';
@@ -75,15 +76,14 @@ function createReader<Row>(listing: Listing<Row>, parent?: string) {
   const toWindow = createToWindow(listing);
   const columns = columnsOf(listing.table);
   const from = raw(listing.table.name);
-  const ofOne = parent === undefined ? undefined : { column: raw(parent), id: raw('"#parent".id') };
-  const ofParent = ofOne ? [sql`${ofOne.column} = ${ofOne.id}`] : [];
+  const ofParent = parent === undefined ? undefined : { column: parent, id: '"#parent".id' };
 
   /** Runs a SELECT for each parent. Returns the function that returns the rows of a parent. */
   const readEach = async <Read>(
     db: Database,
     ids: readonly bigint[],
     select: Sql,
-    effort: Pick<Window, 'planning' | 'load'>,
+    effort: Effort,
   ): Promise<(id: bigint) => Read[]> => {
     const statement =
       parent === undefined
@@ -108,8 +108,8 @@ function createReader<Row>(listing: Listing<Row>, parent?: string) {
     ids: readonly bigint[],
     args: ListArguments,
   ): Promise<(id: bigint) => Page<Row>> => {
-    const window = toWindow(args, db.samples, ofOne);
-    const rows = sql`${from} ${whereAll([...ofParent, ...window.conditions])}`;
+    const window = toWindow(args, db.samples, ofParent);
+    const rows = sql`${from} ${whereAll(window.conditions)}`;
     const select = selectRows(columns, rows, window, window.size + 1);
     const rowsOf = await readEach<Row>(db, ids, select, window);
     return (id) => toPage(listing, window, rowsOf(id));
@@ -121,8 +121,8 @@ function createReader<Row>(listing: Listing<Row>, parent?: string) {
     ids: readonly bigint[],
     { filter, select }: ListArguments & { readonly select: Sql },
   ): Promise<(id: bigint) => Group[]> => {
-    const { filters, planning } = toWindow({ filter }, db.samples, ofOne);
-    const rows = sql`select * from ${from} ${whereAll([...ofParent, ...filters])}`;
+    const { filters, planning } = toWindow({ filter }, db.samples, ofParent);
+    const rows = sql`select * from ${from} ${whereAll(filters)}`;
     const statement = sql`with "#row" as (${rows}) ${select}`;
     return readEach(db, ids, statement, { planning, load: 'heavy' });
   };

@@ -2,7 +2,7 @@ import sql, { raw, type Sql } from 'sql-template-tag';
 
 import { InputError, InvalidInput } from '../contract/gateway-error.ts';
 import { MAX_LIST_SIZE } from '../contract/parse.ts';
-import type { Load, Planning } from '../database/session.ts';
+import type { Effort } from '../database/session.ts';
 import type { TextSamples } from '../database/text-samples.ts';
 import { toWhere } from './condition.ts';
 import { cursorSql, decodeCursor } from './cursor.ts';
@@ -12,7 +12,7 @@ import type { ListArguments, Listing } from './listing.ts';
 export const DEFAULT_PAGE = 20;
 
 /** The arguments of a list, as SQL. */
-export interface Window {
+export interface Window extends Effort {
   /** The sort field. */
   readonly field: string;
   readonly size: number;
@@ -20,11 +20,11 @@ export interface Window {
   readonly limit: Sql;
   /** Whether rows are read from the end of the list. */
   readonly backwards: boolean;
-  /** The conditions of the filter, which select the rows to count. */
+  /** The conditions of the parent and the filter, which select the rows to count. */
   readonly filters: readonly Sql[];
   /**
-   * The conditions of the cursors and the filter, which select the rows of the page. The cursors come first: if the
-   * filter contains a range of the sort key, PostgreSQL 18 starts reading the index at the first condition.
+   * The conditions of the parent, the cursors and the filter, which select the rows of the page. The cursors come before
+   * the filter: if it contains a range of the sort key, PostgreSQL 18 starts reading the index at the first condition.
    */
   readonly conditions: readonly Sql[];
   /**
@@ -38,8 +38,6 @@ export interface Window {
   readonly readingOrder: Sql;
   /** The cursor of a row; null if it can't be written. */
   readonly cursor: string;
-  readonly planning: Planning;
-  readonly load: Load;
 }
 
 /** @throws InvalidInput if the arguments contain both `first` and `last`, or an invalid size */
@@ -68,11 +66,14 @@ function createOrder<Row>(listing: Listing<Row>, field: string) {
   };
 }
 
-/** The column that refers to the parent, and the parent's id. */
-export interface ParentSql {
-  readonly column: Sql;
-  readonly id: Sql;
+/** The column that refers to the parent, and the parent's id, in SQL. */
+interface OfParent {
+  readonly column: string;
+  readonly id: string;
 }
+
+const whereParent = (ofParent?: OfParent): Sql[] =>
+  ofParent ? [raw(`${ofParent.column} = ${ofParent.id}`)] : [];
 
 /**
  * Parses the cursors. Returns the function that compares positions of rows with them. Those of a parent's rows begin with
@@ -83,7 +84,7 @@ function parseCursors<Row>(
   listing: Listing<Row>,
   field: string,
   args: ListArguments,
-): (position: Sql, parent?: ParentSql) => Sql[] {
+): (position: Sql, ofParent?: OfParent) => Sql[] {
   const isDescending = args.orderBy?.direction === 'DESC';
   const bounds = (['after', 'before'] as const).flatMap((end) => {
     const cursor = args[end];
@@ -96,10 +97,10 @@ function parseCursors<Row>(
     const isLater = (end === 'after') !== isDescending;
     return { operator: raw(isLater ? '>' : '<'), position: bound.position };
   });
-  return (rows, parent) =>
+  return (rows, ofParent) =>
     bounds.map(({ operator, position }) =>
-      parent
-        ? sql`(${parent.column}, ${rows}) ${operator} (${parent.id}, ${position})`
+      ofParent
+        ? sql`(${raw(ofParent.column)}, ${rows}) ${operator} (${raw(ofParent.id)}, ${position})`
         : sql`(${rows}) ${operator} (${position})`,
     );
 }
@@ -109,22 +110,23 @@ function parseCursors<Row>(
  * of a parent, the parent.
  * @throws InvalidInput, InvalidId, InvalidCursor
  */
-export type ToWindow = (args: ListArguments, samples?: TextSamples, parent?: ParentSql) => Window;
+export type ToWindow = (args: ListArguments, samples?: TextSamples, ofParent?: OfParent) => Window;
 
 export function createToWindow<Row>(listing: Listing<Row>): ToWindow {
   const id = listing.table.id.column;
   const fields = Object.keys(listing.keys);
   const [first = ''] = fields;
   const orderOf = new Map(fields.map((field) => [field, createOrder(listing, field)]));
-  return (args, samples, parent) => {
+  return (args, samples, ofParent) => {
     const size = pageSizeOf(args);
     const { field, direction } = args.orderBy ?? { field: first, direction: 'ASC' };
     const order = orderOf.get(field);
     if (!order) throw new Error(`A list of ${listing.table.name} cannot be sorted by ${field}.`);
     // For each parent, PostgreSQL would compare all rows with the rare words.
-    const rare = parent ? undefined : samples;
+    const rare = ofParent ? undefined : samples;
     const { conditions, planning, load } = listing.parseFilter(args.filter, rare);
     const compare = parseCursors(listing, field, args);
+    const isOfParent = whereParent(ofParent);
     const filters = toWhere(conditions, id);
     const isDescending = direction === 'DESC';
     const backwards = args.last != null;
@@ -134,9 +136,10 @@ export function createToWindow<Row>(listing: Listing<Row>): ToWindow {
       size,
       limit: sql`${size}`,
       backwards,
-      filters,
+      filters: [...isOfParent, ...filters],
       conditions: [
-        ...compare(order.position, parent),
+        ...isOfParent,
+        ...compare(order.position, ofParent),
         ...(isById ? toWhere(conditions, id, compare) : filters),
       ],
       hasNext: args.before != null || (!backwards && 'if read'),

@@ -62,13 +62,9 @@ export function writeOnce<Result>(
 
 /** Deletes the keys that are older than `ageMs`. Locked keys, as by another gateway, are left for later. */
 export const deleteOldKeys = (db: Database, ageMs: number): Promise<void> =>
-  deleteInBatches(db, (limit) => {
-    return sql`
-      with old as (
-        select key from idempotency_keys where created_at < now() - ${ageMs} * interval '1 millisecond'
-        ${limit} for update skip locked
-      ), deleted as (
-        delete from idempotency_keys using old where idempotency_keys.key = old.key returning 1
-      )
-      select count(*)::integer as count from deleted`;
-  });
+  deleteInBatches(
+    db,
+    'idempotency_keys',
+    'key',
+    sql`where created_at < now() - ${ageMs} * interval '1 millisecond' for update skip locked`,
+  );

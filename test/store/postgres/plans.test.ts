@@ -11,7 +11,7 @@ import {
 import { Client, escapeLiteral, type QueryConfig, type QueryResult } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 
-import type { Planning } from '../../../src/gateway/database/session.ts';
+import type { Effort } from '../../../src/gateway/database/session.ts';
 import { petStore } from '../../../src/store/index.ts';
 import { useProgramStore } from '../../support/databases.ts';
 import { type Gateway, openAt, startGateway } from '../../support/gateway.ts';
@@ -72,7 +72,7 @@ interface Statement {
   request: string;
   sql: string;
   parameters: (Value | Value[])[];
-  planning: Planning;
+  planning: Effort['planning'];
 }
 
 interface Node {

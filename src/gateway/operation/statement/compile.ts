@@ -55,9 +55,10 @@ import { writeTree } from './write-tree.ts';
  * are more rows than the page's size, the list has another page. E'\x01' marks what can't be sent: here, an author that
  * does not exist, and an item with a value that is null in PostgreSQL but not in the schema.
  *
- * Rows, lists and aggregates have arguments. The values in ids, filters and cursors become parameters; page sizes and
- * sorting become text. Up to eight requests of a tick that differ only in parameters share a statement: `$1` contains all
- * of their ids, and `"#request".v1` is the id of one request. No column or table of a store has a name with `#`.
+ * Rows, lists and aggregates have arguments. The values in ids, filters and cursors become parameters, as does the size
+ * of a page of all rows without `pageInfo`; other sizes, and sorting, become text. Up to eight requests of a tick that
+ * differ only in parameters share a statement: `$1` contains all of their ids, and `"#request".v1` is the id of one
+ * request. No column or table of a store has a name with `#`.
  *
  * graphql-js executes everything else: what readTree can't read, what `prepare` finds too slow as one statement, a query
  * with an invalid argument, and one whose data contains E'\x01' or could be too large.
@@ -80,7 +81,7 @@ const MAX_PLANNED_LENGTH = 2000;
 // character.
 const MAX_LENGTH = 10_000;
 // Limits for what a query keeps. There is a tree for each combination of @skip and @include, and a text for each combination
-// of page sizes, sorting and filters.
+// of sizes in the text, sorting and filters.
 const MAX_TREES = { max: 4 };
 const MAX_TEXTS = { max: 20, maxSize: 12_000 };
 
@@ -148,11 +149,8 @@ export class CompiledQuery {
     }
     if (tree.lists.length > 0) return tree;
     if (tree.rows.length === 0) {
-      return new JsonText(
-        writeTree(tree, readArguments(tree, {}, this.#db.samples), new Map())
-          .map(String)
-          .join(''),
-      );
+      const args = readArguments(tree, {}, this.#db.samples);
+      return new JsonText(writeTree(tree, args, new Map()).map(String).join(''));
     }
     // Without cached plans, a statement that reads only single rows takes longer than the loaders' lookups.
     return this.#db.keepsPlans

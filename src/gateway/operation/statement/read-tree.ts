@@ -13,7 +13,7 @@ import {
   type OperationDefinitionNode,
   type SelectionNode,
 } from 'graphql';
-import parameter, { raw } from 'sql-template-tag';
+import parameter from 'sql-template-tag';
 
 import type { ListPart, SqlOf } from '../../schema/field-extensions.ts';
 import { createSelectionsIn, type Fragments } from '../accept/document-size.ts';
@@ -197,11 +197,10 @@ class Reader {
     const ofParent =
       parent === undefined
         ? undefined
-        : { column: raw(parent), id: raw(idOf(selected.row ?? unsupported())) };
+        : { column: parent, id: idOf(selected.row ?? unsupported()) };
     const list: List = {
       kind: 'list',
       ...row,
-      ofParent,
       toWindow: (variables, samples) =>
         toWindow(argumentsOf(selected, variables), samples, ofParent),
       json,
@@ -209,6 +208,7 @@ class Reader {
       sharesCount: kinds.indexOf('count') < kinds.lastIndexOf('count'),
       reads: isNumbered || kinds.includes('items'),
       isNumbered,
+      hasLimit: !ofParent && !isNumbered && kinds.includes('items'),
     };
     this.lists.push(list);
     return list;

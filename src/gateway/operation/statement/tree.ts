@@ -1,7 +1,7 @@
 import type { Sql } from 'sql-template-tag';
 
 import type { TextSamples } from '../../database/text-samples.ts';
-import type { ParentSql, Window } from '../../list/window.ts';
+import type { Window } from '../../list/window.ts';
 import type { Table } from '../../model/stored-table.ts';
 import type { ListValue } from '../../schema/field-extensions.ts';
 import type { VariableValues } from '../accept/field-cost.ts';
@@ -50,8 +50,6 @@ export interface RelatedNode extends Stored {
 /** A list: its items, pageInfo and totalCount, as far as they are selected. */
 export interface List extends Stored {
   readonly kind: 'list';
-  /** The row around the list, as their parent; undefined for a list of all rows. */
-  readonly ofParent: ParentSql | undefined;
   /** Takes coerced variables. @throws InvalidInput, InvalidId, InvalidCursor, GraphQLError */
   readonly toWindow: (variables: VariableValues, samples: TextSamples) => Window;
   readonly json: ObjectNode | ListValue;
@@ -62,11 +60,9 @@ export interface List extends Stored {
   readonly counts: boolean;
   /** Whether several values are the number of all rows, which is then read once. */
   readonly sharesCount: boolean;
+  /** Whether the page's size is a parameter. A list of children would take an eighth more time with one. */
+  readonly hasLimit: boolean;
 }
-
-/** Whether the size of a list's page is a parameter. A list of children would take an eighth more time with one. */
-export const hasLimit = ({ ofParent, reads, isNumbered }: List): boolean =>
-  ofParent === undefined && reads && !isNumbered;
 
 /** The array of a list's items. */
 export interface Items {
@@ -100,7 +96,7 @@ export interface StatementArguments {
   /** The id of each row, and the SELECT of each aggregate. */
   readonly pieceOf: ReadonlyMap<RowNode, Sql>;
   readonly windowOf: ReadonlyMap<List, Window>;
-  /** The ids, the aggregates, and the conditions of lists. Each is in the text, at least once. */
+  /** The ids, the aggregates, and the conditions and sizes of lists. Each is in the text, at least once. */
   readonly pieces: ReadonlySet<Sql>;
   /** The values of the parameters, in the order of the pieces. */
   readonly values: readonly unknown[];

@@ -1,11 +1,11 @@
 import type { Sql } from 'sql-template-tag';
 
-import type { Load, Planning } from '../../database/session.ts';
+import type { Effort } from '../../database/session.ts';
 import type { TextSamples } from '../../database/text-samples.ts';
 import type { Window } from '../../list/window.ts';
 import type { VariableValues } from '../accept/field-cost.ts';
 import { concatenate } from './json-sql.ts';
-import { hasLimit, type List, type StatementArguments, type Tree } from './tree.ts';
+import type { List, StatementArguments, Tree } from './tree.ts';
 import { writeTree } from './write-tree.ts';
 
 const MAX_INTEGER = 2 ** 31 - 1;
@@ -30,21 +30,19 @@ export function readArguments(
   const windowOf = new Map<List, Window>();
   const pieces = new Set(pieceOf.values());
   const keys: unknown[] = Array.from(pieces, ({ sql }) => sql);
+  const add = (piece: Sql): void => {
+    pieces.add(piece);
+    keys.push(piece.sql);
+  };
   for (const list of lists) {
     const window = list.toWindow(variables, samples);
     windowOf.set(list, window);
     const { size, backwards, hasNext, hasPrevious, order, planning, load } = window;
-    keys.push(hasLimit(list) || size, backwards, hasNext, hasPrevious, order.sql, planning, load);
+    keys.push(list.hasLimit || size, backwards, hasNext, hasPrevious, order.sql, planning, load);
     // PostgreSQL can't infer the type of a parameter that is missing from the text.
-    const own = [
-      ...(list.counts ? window.filters : []),
-      ...(list.reads ? window.conditions : []),
-      ...(hasLimit(list) ? [window.limit] : []),
-    ];
-    for (const condition of own) {
-      pieces.add(condition);
-      keys.push(condition.sql);
-    }
+    if (list.counts) window.filters.forEach(add);
+    if (list.reads) window.conditions.forEach(add);
+    if (list.hasLimit) add(window.limit);
     keys.push('');
   }
   const values: unknown[] = [];
@@ -54,10 +52,8 @@ export function readArguments(
 }
 
 /** The text of a statement. Its rows have a column `json`, which contains the data of a query. */
-export interface StatementText {
+export interface StatementText extends Effort {
   readonly text: string;
-  readonly planning: Planning;
-  readonly load: Load;
   /**
    * Whether several requests can share the statement. Its parameters are then arrays with one item per request, and the
    * column `number` of a row gives the request's position in them, from 1.

@@ -7,24 +7,21 @@ import { selectRows } from '../../list/pages.ts';
 import type { Window } from '../../list/window.ts';
 import type { ListValue } from '../../schema/field-extensions.ts';
 import { concatenate, orElse, UNSENDABLE, writeValue } from './json-sql.ts';
-import {
-  hasLimit,
-  type Items,
-  type List,
-  type Node,
-  type ObjectNode,
-  type RelatedNode,
-  type RowNode,
-  type StatementArguments,
-  type Stored,
-  type Tree,
+import type {
+  Items,
+  List,
+  Node,
+  ObjectNode,
+  RelatedNode,
+  RowNode,
+  StatementArguments,
+  Stored,
+  Tree,
 } from './tree.ts';
 
 interface WrittenPage {
   readonly list: List;
   readonly window: Window;
-  /** Returns the WHERE clause for the list's rows that meet conditions. */
-  readonly where: (conditions: readonly Sql[]) => string;
 }
 
 /** The arguments, and the row and page that contain a node. */
@@ -42,6 +39,12 @@ function given<Key, Value>(values: ReadonlyMap<Key, Value>, key: Key): Value {
   if (value === undefined) throw new Error('The arguments of a field are missing.');
   return value;
 }
+
+/** Returns the WHERE clause for the rows that meet conditions. */
+const whereAll = (conditions: readonly Sql[], { textOf }: Scope): string => {
+  const texts = conditions.map((condition) => given(textOf, condition));
+  return texts.length > 0 ? ` where ${texts.join(' and ')}` : '';
+};
 
 function writeObject({ members }: ObjectNode, scope: Scope): readonly Part[] {
   const parts: Part[] = [];
@@ -83,16 +86,10 @@ function writeRow(node: RowNode, scope: Scope): readonly Part[] {
   const { json, joins } = writeInside(node.json, scope);
   const { table, alias } = node;
   const piece = given(scope.textOf, given(scope.args.pieceOf, node));
-  return table
-    ? [
-        {
-          sql: orElse(
-            `(select ${ofExisting(json)} ${fromRow({ table, alias }, joins)} = ${piece})`,
-            'null',
-          ),
-        },
-      ]
-    : [{ sql: orElse(`(select ${json} from (${piece}) ${alias}${joins})`, UNSENDABLE) }];
+  if (!table)
+    return [{ sql: orElse(`(select ${json} from (${piece}) ${alias}${joins})`, UNSENDABLE) }];
+  const select = `select ${ofExisting(json)} ${fromRow({ table, alias }, joins)} = ${piece}`;
+  return [{ sql: orElse(`(${select})`, 'null') }];
 }
 
 /** Joins a related row. A lateral join takes half the time of a subquery. */
@@ -134,15 +131,15 @@ function writeEndCursor(isLast: boolean, page: WrittenPage): readonly Part[] {
   return [{ sql: orElse(`max(${concatenate(writeCursor(page))}) ${shown}`, 'null') }];
 }
 
-const selectCount = ({ list, window, where }: WrittenPage): string =>
-  `select count(*) from ${list.table.name}${where(window.filters)}`;
+const selectCount = ({ list, window }: WrittenPage, scope: Scope): string =>
+  `select count(*) from ${list.table.name}${whereAll(window.filters, scope)}`;
 
 /** Writes a part of a list. All but `count` and `cursor` are aggregates, so that the page is one row. */
 function writePart(part: Items | ListValue, scope: Scope): readonly Part[] {
   const { page } = scope;
   if (!page) throw new Error(`The part of a list, ${part.kind}, is not inside a list.`);
   if (part.kind === 'count')
-    return [{ sql: page.list.sharesCount ? '(table "#count")' : `(${selectCount(page)})` }];
+    return [{ sql: page.list.sharesCount ? '(table "#count")' : `(${selectCount(page, scope)})` }];
   if (part.kind === 'cursor') return writeCursor(page);
   if (part.kind === 'items') return writeItems(part, page, scope);
   if (part.kind === 'hasMore') return writeHasMore(part.isAfter, page);
@@ -157,34 +154,28 @@ function writeGroups(node: RowNode, page: WrittenPage, scope: Scope): readonly P
     list: { ...page.list, isNumbered: true },
     window: { ...page.window, size: MAX_GROUPS, hasNext: 'if read', order: raw('"#number"') },
   });
-  const rows = `with "#row" as (select * from ${page.list.table.name}${page.where(page.window.filters)})`;
+  const rows = `with "#row" as (select * from ${page.list.table.name}${whereAll(page.window.filters, scope)})`;
   return [{ sql: `(${rows} select ${json} from (${select}) ${node.alias}${joins} group by ())` }];
 }
 
 /** Returns the rows of a page for FROM. If they are numbered, they include the row after them. */
-function selectPage({ list, window, where }: WrittenPage, { textOf }: Scope): string {
-  const from = raw(`${list.table.name}${where(window.conditions)}`);
+function selectPage({ list, window }: WrittenPage, scope: Scope): string {
+  const from = raw(`${list.table.name}${whereAll(window.conditions, scope)}`);
   const rows = (count: number): string => `(${selectRows(raw('*'), from, window, count).sql})`;
-  if (hasLimit(list)) {
+  if (list.hasLimit) {
     // Without a limit that it knows, PostgreSQL would expect a tenth of all rows.
-    return `(select * from ${rows(MAX_LIST_SIZE)} as page limit ${given(textOf, window.limit)})`;
+    return `(select * from ${rows(MAX_LIST_SIZE)} as page limit ${given(scope.textOf, window.limit)})`;
   }
   if (!list.isNumbered) return rows(window.size);
   return `(select *, row_number() over (order by ${window.readingOrder.sql}) as "#number", count(*) over () as "#total" from ${rows(window.size + 1)} as page)`;
 }
 
 function writeList(list: List, scope: Scope): readonly Part[] {
-  const where = (conditions: readonly Sql[]): string => {
-    const texts = conditions.map((condition) => given(scope.textOf, condition));
-    const { ofParent } = list;
-    const all = ofParent ? [`${ofParent.column.sql} = ${ofParent.id.sql}`, ...texts] : texts;
-    return all.length > 0 ? ` where ${all.join(' and ')}` : '';
-  };
-  const page = { list, window: given(scope.args.windowOf, list), where };
+  const page = { list, window: given(scope.args.windowOf, list) };
   const { json, joins } = writeInside(list.json, scope, page);
   if (!list.reads && !list.sharesCount) return [{ sql: `(${json})` }];
   // PostgreSQL would execute each of several equal subqueries.
-  const count = list.sharesCount ? `with "#count" as (${selectCount(page)}) ` : '';
+  const count = list.sharesCount ? `with "#count" as (${selectCount(page, scope)}) ` : '';
   const from = list.reads ? ` from ${selectPage(page, scope)} ${list.alias}${joins}` : '';
   return [{ sql: `(${count}select ${json}${from})` }];
 }

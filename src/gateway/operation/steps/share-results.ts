@@ -32,7 +32,7 @@ interface Pending {
 
 /** Whether ten results of an operation may be computed together: they are cheap, and recent ones have room for them. */
 export const isSmall = ({ estimate }: Call): boolean =>
-  estimate.cost <= MAX_CHEAP && 10 * estimate.bytes <= MAX_RECENT.maxSize;
+  estimate.cost <= MAX_CHEAP && MAX_EXECUTIONS * estimate.bytes <= MAX_RECENT.maxSize;
 
 /**
  * Executes an operation once per change for all streams that request it with the same variables and `onError`, because the
