@@ -268,7 +268,8 @@ export async function deleteOldChanges(db: Database, ageMs: number): Promise<voi
   for (;;) {
     const last = await findOld(db, ageMs, after);
     if (!last) return;
-    // PostgreSQL would read again what has been deleted before `after`, until it has vacuumed the table.
+    // PostgreSQL would read again what has been deleted before `after`, until it has vacuumed the table. The count includes
+    // what another gateway deletes at the same time: if it ended the batches, later changes would be deleted before the rest.
     const isOld = sql`${compare('>', after)} and ${compare('<=', last)}`;
     const toStatement = (limit: Sql): Sql => sql`
       with batch as (
@@ -277,7 +278,7 @@ export async function deleteOldChanges(db: Database, ageMs: number): Promise<voi
         delete from changes using batch
         where changes.transaction = batch.transaction and changes.id = batch.id returning 1
       )
-      select count(*)::integer as count from deleted`;
+      select count(*)::integer as count from batch`;
     await deleteInBatches(db, toStatement);
     after = last;
   }
