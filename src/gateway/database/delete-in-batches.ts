@@ -11,7 +11,8 @@ const REST_FACTOR = 2;
 
 /**
  * Deletes the rows of a table that WHERE selects, in small batches, and rests after each, so that other statements hardly
- * wait. `key` names the columns of the primary key. A rest does not keep the process from exiting.
+ * wait. `key` names the columns of the primary key. A rest does not keep the process from exiting. Rows that another process
+ * deletes at the same time count too: if they ended the batches, rows would be left.
  */
 export async function deleteInBatches({ write }: Session, table: string, key: string, where: Sql) {
   const columns = raw(key);
@@ -21,7 +22,7 @@ export async function deleteInBatches({ write }: Session, table: string, key: st
     ), deleted as (
       delete from ${raw(table)} where (${columns}) in (table batch) returning 1
     )
-    select count(*)::integer as count from deleted`;
+    select count(*)::integer as count from batch`;
   for (;;) {
     const start = performance.now();
     const [row] = await write<{ count: number }>(statement);

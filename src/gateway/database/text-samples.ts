@@ -25,7 +25,7 @@ const SAMPLES_SQL = sql`
       histogram_bounds::text::text[] as bounds,
       1 - coalesce((select sum(part) from unnest(most_common_freqs) as part), 0) as other
     from pg_stats join pg_class on pg_class.oid = to_regclass(format('%I.%I', schemaname, tablename))
-    where schemaname = current_schema() and tablename like '%\\_folded\\_%' and attname = 'text'
+    where schemaname = current_schema() and tablename like '%\\_folded\\_%' and attname = 'text' and reltuples > 0
   )
   select tablename as "table", text, (part * reltuples)::float8 as rows
   from sampled, unnest(common, parts) as each (text, part)
@@ -33,12 +33,13 @@ const SAMPLES_SQL = sql`
   select tablename, text, (other * reltuples / cardinality(bounds))::float8
   from sampled, unnest(bounds) as each (text)`;
 
-/** Nearly the form in which a search compares words: `folded` in PostgreSQL also replaces letters such as ø. */
-const toFolded = (word: string): string =>
+/** The parts of a word between letters that only `folded` in PostgreSQL replaces, such as ø, in the form that it returns. */
+const partsOf = (word: string): string[] =>
   word
     .normalize('NFD')
     .replaceAll(/[\u0300-\u036F]/g, '')
-    .toLowerCase();
+    .toLowerCase()
+    .split(/[ßæœþðđħıłøŧŋς]/u);
 
 /** PostgreSQL's own samples of the texts that can be searched, by which it plans. They are as old as the last ANALYZE. */
 export class TextSamples {
@@ -52,9 +53,7 @@ export class TextSamples {
   async read(): Promise<void> {
     const textsOf = new Map<string, SampledText[]>();
     for (const one of await this.#query<SampledText>(SAMPLES_SQL)) {
-      const texts = textsOf.get(one.table);
-      if (texts) texts.push(one);
-      else textsOf.set(one.table, [one]);
+      textsOf.set(one.table, [...(textsOf.get(one.table) ?? []), one]);
     }
     this.#textsOf = textsOf;
   }
@@ -62,13 +61,13 @@ export class TextSamples {
   /** Whether few rows of a table with folded texts contain all of these words; false if the sample can't tell. */
   areRare(table: string, words: readonly string[]): boolean {
     const texts = this.#textsOf.get(table) ?? [];
-    const folded = words.map(toFolded);
-    if (texts.length < MIN_SAMPLE || !folded.some((word) => TRIGRAM.test(word))) return false;
+    const parts = words.flatMap(partsOf);
+    if (texts.length < MIN_SAMPLE || !parts.some((part) => TRIGRAM.test(part))) return false;
     let found = 0;
     let all = 0;
     for (const { text, rows } of texts) {
       all += rows;
-      if (folded.every((word) => text.includes(word))) found += rows;
+      if (parts.every((part) => text.includes(part))) found += rows;
     }
     return found <= Math.max(MAX_RARE_ROWS, MAX_RARE_PART * all);
   }

@@ -4,6 +4,7 @@ import { Client } from 'pg';
 import sql from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
+import { deleteOldChanges } from '../../../src/gateway/changes/change-log.ts';
 import { deleteOldKeys } from '../../../src/gateway/model/idempotency.ts';
 import { openCopyOnPostgres } from '../../support/databases.ts';
 import {
@@ -16,6 +17,7 @@ import {
 } from '../../support/gateway.ts';
 import { makePet, mutate, stockOf } from '../../support/make.ts';
 import { holdLock, runSql } from '../../support/postgres.ts';
+import { untilSettled } from '../../support/settled.ts';
 
 // Longer than any test, so that no statement times out.
 useGateway({ STATEMENT_TIMEOUT_MS: '600000' }, openCopyOnPostgres);
@@ -77,6 +79,20 @@ it('reads find a connection while twenty writes wait for a lock', async () => {
   await other.end();
   const types = (await Promise.all(placed)).map(({ __typename }) => __typename);
   expect(types.filter((type) => type === 'Order')).toHaveLength(5);
+});
+
+it('old changes are deleted in order while another gateway deletes the same ones', async () => {
+  await runSql(url, `insert into categories (name) select 'old' from generate_series(1, 1500)`);
+  await untilSettled(gateway.db);
+  const first = 'select transaction, id from changes order by transaction, id limit 250';
+  const other = await begin(`delete from changes where (transaction, id) in (${first})`);
+  const deleted = deleteOldChanges(gateway.db, -3_600_000);
+  await expect.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
+  await other.query('commit');
+  await other.end();
+  await deleted;
+  // The last change is kept.
+  expect(await runSql(url, 'select from changes')).toHaveLength(1);
 });
 
 it('an update of several stocks succeeds even if its missing rows are created one after another meanwhile', async () => {
