@@ -53,7 +53,9 @@ export class TextSamples {
   async read(): Promise<void> {
     const textsOf = new Map<string, SampledText[]>();
     for (const one of await this.#query<SampledText>(SAMPLES_SQL)) {
-      textsOf.set(one.table, [...(textsOf.get(one.table) ?? []), one]);
+      const texts = textsOf.get(one.table) ?? [];
+      texts.push(one);
+      textsOf.set(one.table, texts);
     }
     this.#textsOf = textsOf;
   }
