@@ -137,7 +137,7 @@ describe('concurrent carts and orders at two gateways, among other writes to pet
       const petId = await makePet(first, { categoryId, stock: STOCK });
       ledger.add(petId, STOCK);
       ledger.pets.push(petId);
-      // From the seventh pet on, each new pet replaces the oldest.
+      // If there are enough, a new pet replaces the oldest.
       if (ledger.pets.length > PETS) ledger.pets.shift();
     };
     for (let pet = 0; pet < PETS; pet += 1) await addPet();
