@@ -58,10 +58,6 @@ function defineInterface(builder: Builder) {
       httpStatus: t.exposeInt('status', {
         description: 'The HTTP status that corresponds to this error.',
       }),
-      status: t.exposeInt('status', {
-        description: 'The same as `httpStatus`.',
-        deprecationReason: 'Deprecated since 2026-11-25: use Error.httpStatus.',
-      }),
     }),
   });
 }

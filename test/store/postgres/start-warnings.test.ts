@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import type { GraphQLObjectType } from 'graphql';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
 import { ConfigError, readConfig } from '../../../src/gateway/config/config.ts';
@@ -44,7 +45,13 @@ it('synchronous_commit=off causes a warning, because a crash may lose writes', a
 
 const documentOf = (operation: string): string =>
   `"Cancels an order." mutation ${operation}($id: ID!, $key: String!) {
-     cancelOrder(id: $id, idempotencyKey: $key) { ... on Error { status } } }`;
+     cancelOrder(id: $id, idempotencyKey: $key) { ... on CancelledOrder { id } } }`;
+
+const cancelledId = (petStore.schema.getType('CancelledOrder') as GraphQLObjectType).getFields()[
+  'id'
+];
+beforeEach(() => Object.assign(cancelledId ?? {}, { deprecationReason: 'Use the id.' }));
+afterEach(() => Object.assign(cancelledId ?? {}, { deprecationReason: undefined }));
 
 it('trusted documents that use a deprecated field cause one warning, which names the first ten', () =>
   withManifest(
@@ -55,7 +62,7 @@ it('trusted documents that use a deprecated field cause one warning, which names
       const warnings = await readWarnings({ DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST });
       expect(warnings).toEqual([
         expect.stringMatching(
-          /^The field Error\.status is deprecated\. .* Used by document d0, .*document d9 and 2 more\.$/,
+          /^The field CancelledOrder\.id is deprecated\. .* Used by document d0, .*document d9 and 2 more\.$/,
         ),
       ]);
     },
@@ -65,7 +72,9 @@ it('a tool that uses a deprecated field causes a warning that names it', async (
   const MCP_OPERATIONS = makeFolder();
   writeFileSync(join(MCP_OPERATIONS, 'cancel.graphql'), documentOf('cancel'));
   expect(await readWarnings({ MCP_OPERATIONS })).toEqual([
-    expect.stringMatching(/^The field Error\.status is deprecated\. .* Used by tool cancel\.$/),
+    expect.stringMatching(
+      /^The field CancelledOrder\.id is deprecated\. .* Used by tool cancel\.$/,
+    ),
   ]);
 });
 
