@@ -106,6 +106,11 @@ export default defineConfig({
         databases: ['PGlite'],
         setups: [BUILD],
       }),
+      project('conformance', {
+        include: ['test/conformance/*.test.ts'],
+        databases: [],
+        setups: [BUILD],
+      }),
       project('browser', {
         include: ['test/browser/*.test.ts'],
         databases: ['PGlite'],
