@@ -110,6 +110,7 @@ export default defineConfig({
         include: ['test/conformance/*.test.ts'],
         databases: [],
         setups: [BUILD],
+        timeout: 120_000,
       }),
       project('browser', {
         include: ['test/browser/*.test.ts'],
