@@ -106,6 +106,12 @@ export default defineConfig({
         databases: ['PGlite'],
         setups: [BUILD],
       }),
+      project('conformance', {
+        include: ['test/conformance/*.test.ts'],
+        databases: [],
+        setups: [BUILD],
+        timeout: 120_000,
+      }),
       project('browser', {
         include: ['test/browser/*.test.ts'],
         databases: ['PGlite'],

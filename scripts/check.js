@@ -2,11 +2,12 @@
 // five seconds instead of eight.
 import { spawn } from 'node:child_process';
 
-// `npm run test:clients` checks these files, after installing their dependencies.
-const CLIENTS = "--ignore-pattern 'docs/examples/**/*.ts*' --ignore-pattern test/clients";
+// `npm run test:clients` and `npm run test:conformance` check these files, after installing their dependencies.
+const OTHERS =
+  "--ignore-pattern 'docs/examples/**/*.ts*' --ignore-pattern test/clients --ignore-pattern test/conformance";
 const CHECKS = [
   'tsc',
-  `oxlint ${CLIENTS}`,
+  `oxlint ${OTHERS}`,
   'oxfmt --check',
   'knip --cache',
   'node scripts/check-names.js',

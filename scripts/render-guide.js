@@ -16,6 +16,7 @@ const GUIDE = {
   access: 'Tokens and scopes: who can do what.',
   agents: 'Tools for agents, by the Model Context Protocol.',
   'trusted-documents': 'Requests that contain the id of a document instead of the document.',
+  standards: 'What it follows, where it does not, and what others’ test suites find.',
   upgrading: 'How to upgrade to this release, and how to go back.',
   changelog: 'What each release changes for callers.',
 };

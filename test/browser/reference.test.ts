@@ -1,8 +1,15 @@
 import type { Locator, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 
+import { SCHEMES, setScheme } from '../support/browser.ts';
 import { execute } from '../support/graphiql.ts';
-import { describeInChromium, expectFits, expectShown, PHONE } from '../support/in-chromium.ts';
+import {
+  describeInChromium,
+  expectAccessible,
+  expectFits,
+  expectShown,
+  PHONE,
+} from '../support/in-chromium.ts';
 import { insertRows } from '../support/make.ts';
 import { AUTH_BY_SECRET, mint } from '../support/tokens.ts';
 
@@ -28,6 +35,7 @@ describeInChromium((chromium) => {
       page = await chromium.open('/docs');
       await expand('getPet');
       await expand('listOrders');
+      await page.locator('.models-control').click();
     });
 
     it('marks deprecated and beta operations, and shows when deprecated operations may stop working', async () => {
@@ -56,6 +64,15 @@ describeInChromium((chromium) => {
         .toContain(`"id": ${id},`);
       await expectShown(response.getByText('sunset: Fri'));
     });
+
+    it.each(SCHEMES)(
+      "passes axe's accessibility checks in %s mode, with two operations, a response and the schemas open",
+      async (scheme) => {
+        await setScheme(page, scheme);
+        await expectShown(page.locator('.models.is-open'));
+        await expectAccessible(page);
+      },
+    );
 
     it('leads from a route to the query that replaces it, and GraphiQL executes that query', async () => {
       const link = operation('getPet').getByRole('link', { name: 'migration guide' });

@@ -33,6 +33,7 @@ const GUIDE = [
   'access',
   'agents',
   'trusted-documents',
+  'standards',
   'upgrading',
   'changelog',
 ].map((name) => `/guide/${name}`);

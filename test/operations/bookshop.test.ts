@@ -8,7 +8,6 @@ import { readExamples } from '../../src/gateway/site/graphiql.ts';
 import { changesQuery } from '../../src/gateway/site/home.ts';
 import { bookshop } from '../gateway/bookshop/index.ts';
 import type { DatabaseKind } from '../support/databases.ts';
-import { lintOpenApi } from '../support/lint-openapi.ts';
 import { post } from '../support/post.ts';
 import { createDatabaseOn, dropDatabaseOn } from '../support/postgres.ts';
 import { killPrograms, type Program, startProgram } from '../support/program.ts';
@@ -83,7 +82,6 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
 
   it('describes its REST route in the OpenAPI document', async () => {
     const text = await page('/openapi.json');
-    expect(await lintOpenApi(text)).toEqual([]);
     expect(Object.keys(JSON.parse(text).paths)).toEqual(['/books/{bookId}']);
   });
 

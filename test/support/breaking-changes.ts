@@ -1,14 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import { ChangeType, CriticalityLevel, diff } from '@graphql-inspector/core';
+import { CriticalityLevel, diff } from '@graphql-inspector/core';
 import { buildSchema } from 'graphql';
 
-// Dangerous according to graphql-inspector, but no caller has to change anything.
-const ADDITIONS = new Set<string>([
-  ChangeType.FieldArgumentAdded,
-  ChangeType.InputFieldAdded,
-  ChangeType.ObjectTypeInterfaceAdded,
-]);
+import { exceptionsOf } from './standards.ts';
+
+const ADDITIONS = new Set(exceptionsOf('GraphQL Inspector'));
 
 /** Returns the paths of the changes, from a released GraphQL schema to the current one, that can break callers. */
 export async function findGraphqlBreaks(released: string, current: string): Promise<string[]> {

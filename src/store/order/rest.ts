@@ -24,6 +24,7 @@ const Query = z.strictObject({
     .optional()
     .meta({
       description: `The maximum number of orders; ${MAX_PAGE} if only \`after\` is set.`,
+      format: 'int32',
       example: 100,
     }),
   after: RowId.optional().meta({

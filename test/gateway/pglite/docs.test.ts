@@ -14,6 +14,7 @@ import { type Block, blocksOf, read, requestOf } from '../../support/documents.t
 import { gateway, useGateway } from '../../support/gateway.ts';
 import { openEvents } from '../../support/live.ts';
 import { post } from '../../support/post.ts';
+import { exceptionsOf, rowsUnder } from '../../support/standards.ts';
 
 /** Lists the files in a folder and its subfolders. */
 const filesIn = (folder: string): string[] =>
@@ -262,6 +263,7 @@ describe.each(documents)('$file', ({ file, markdown }) => {
       ...Object.keys(Variables.shape),
       ...Object.keys(withGatewayErrors(petStore.errorCodes)),
       ...ENUM_VALUES,
+      ...exceptionsOf('GraphQL Inspector'),
       ...OTHER_NAMES,
     ];
     expect(names.filter((name) => !known.includes(name))).toEqual([]);
@@ -286,6 +288,31 @@ describe('the documentation', () => {
     expect(explained.map(([, name = '']) => name).toSorted()).toEqual(
       names.filter((name) => !isHook(name)).toSorted(),
     );
+  });
+});
+
+describe('docs/standards.md', () => {
+  const suites = rowsUnder('Suites');
+
+  it('names the installed version of each suite', () => {
+    const packages = ['package.json', 'test/conformance/package.json'].map(
+      (file) => JSON.parse(read(file)) as Record<string, Record<string, string>>,
+    );
+    const installed = packages.flatMap(({ devDependencies, dependencies }) =>
+      Object.entries({ ...devDependencies, ...dependencies }),
+    );
+    const named = suites.map(([, version]) => version).filter((text) => text !== 'Debian 12');
+    expect(installed.map(([name, version]) => `\`${name}\` ${version}`)).toEqual(
+      expect.arrayContaining(named),
+    );
+  });
+
+  it('explains the failures of no other suites, and only of those whose test reads the explanation', () => {
+    const explained = [...new Set(rowsUnder('What fails').map(([suite = '']) => suite))];
+    expect(suites.map(([suite]) => suite)).toEqual(expect.arrayContaining(explained));
+    const tests = filesIn('test').filter((file) => file.endsWith('.ts'));
+    const texts = tests.map(read).join('\n');
+    expect(explained.filter((suite) => !texts.includes(`'${suite}'`))).toEqual([]);
   });
 });
 

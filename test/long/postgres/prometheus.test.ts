@@ -12,6 +12,7 @@ import { createStoreOn, freePort, runSql } from '../../support/postgres.ts';
 import { killPrograms, type Program, startProgram } from '../../support/program.ts';
 import { readDeployed, readPanelQueries, readRules } from '../../support/prometheus.ts';
 import { type Replication, startReplication } from '../../support/replication.ts';
+import { expectExplained } from '../../support/standards.ts';
 import { AUTH_BY_SECRET, bearing, mint } from '../../support/tokens.ts';
 
 const hasPrometheus = spawnSync('prometheus', ['--version']).status === 0;
@@ -201,6 +202,19 @@ describe.skipIf(!hasPrometheus)("Prometheus (needs Debian's `prometheus` package
 
   it('evaluates each rule without an error', async () => {
     await expect.poll(findFailing, WAIT).toEqual([]);
+  });
+
+  it('serves metrics in which promtool finds only what docs/standards.md explains', async () => {
+    const response = await fetch(`${program.url}/metrics`, { headers });
+    const { stderr } = spawnSync('promtool', ['check', 'metrics'], {
+      input: await response.text(),
+      encoding: 'utf8',
+    });
+    const found = stderr.split('\n').filter((line) => line !== '');
+    expectExplained(
+      'promtool',
+      found.map((line) => line.replace(' ', ': ')),
+    );
   });
 
   it.each(FAULTS.slice(0, 3))(

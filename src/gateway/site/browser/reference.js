@@ -44,7 +44,7 @@ const hiddenPanels = {
   },
 };
 
-/** Adds a landmark and a heading that are missing, and makes no path a link, because each is inside a button. */
+/** Adds a landmark, a heading and names that are missing, and makes no path a link, because each is inside a button. */
 const accessibleParts = {
   wrapComponents: {
     InfoContainer:
@@ -57,6 +57,19 @@ const accessibleParts = {
         React.createElement('h2', { key: 'heading' }, 'Routes'),
         React.createElement(Operations, { ...props, key: 'operations' }),
       ],
+    responses:
+      (Responses, { React }) =>
+      (props) =>
+        React.createElement(
+          'div',
+          {
+            ref: (part) =>
+              part
+                ?.querySelector('[role="region"]')
+                ?.setAttribute('aria-label', `Responses of ${props.path}`),
+          },
+          React.createElement(Responses, props),
+        ),
     DeepLink:
       (DeepLink, { React }) =>
       (props) =>

@@ -15,7 +15,7 @@ const BEARER = {
   type: 'http',
   scheme: 'bearer',
   bearerFormat: 'JWT',
-  description: 'A token with the scope `read`.',
+  description: 'A token with the scope `read`. It is verified as RFC8725 recommends.',
 } as const;
 
 const COMMON_ERRORS = [
