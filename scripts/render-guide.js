@@ -42,10 +42,10 @@ const TITLES = {
   js: 'JavaScript',
 };
 
-// A release without changes for callers yet is left out.
+// What is not released is left out, because no gateway that a caller can reach has it.
 const read = (name) =>
   name === 'changelog'
-    ? readFileSync('CHANGELOG.md', 'utf8').replace(/^## Unreleased\n+(?=## )/m, '')
+    ? readFileSync('CHANGELOG.md', 'utf8').replace(/^## Unreleased\n[^]*?(?=^## )/m, '')
     : readFileSync(`docs/${name}.md`, 'utf8');
 
 /** Returns the example files that a document links to. */
