@@ -85,7 +85,7 @@ ${operation ? `<p class="run"><a href="${url}">Run it in GraphiQL</a></p>` : ''}
 /** Renders examples in full, because a reader may have only the gateway's URL. */
 function renderExamples(files) {
   const rendered = files.map((file) => {
-    const [, lang] = /\.m?(js|ts|md)x?$/.exec(file);
+    const [, lang] = /\.m?(js|ts|md|json)x?$/.exec(file);
     const code = renderCode({ text: readFileSync(`docs/${file}`, 'utf8'), lang });
     return `<details><summary>${file}</summary><div id="${toId(file)}">${code}</div></details>`;
   });
