@@ -111,7 +111,10 @@ function filtersOf(list: GraphQLField<unknown, unknown>): string[][] {
   const follow = subscriptions.find(({ type }) => getNamedType(type).name === `${item}Change`);
   const followed = conditionsOf(follow);
   return Object.values(conditionsOf(list)).map(({ name, description, extensions }, index) => {
-    const [, items = ''] = /^Only (.+?)\.(?: |$)/.exec(description ?? '') ?? [];
+    // The first sentence, without "Only pets".
+    const [items = ''] = (description ?? '')
+      .replace(/^Only [a-z ]+? (?=(?:for|in|of|that|to|whose|with) )/, '')
+      .split(/\.(?: |$)/);
     const cost = extensions.directives?.cost?.weight ?? '';
     const where = name in followed && follow ? `\`${follow.name}\`` : '';
     return [index === 0 ? `\`${list.name}\`` : '', `\`${name}\``, items, cost, where];
