@@ -1,6 +1,15 @@
 // Writes schema.graphql, and what documents repeat of the schema and the settings: `npm run fix`.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
+import {
+  type GraphQLField,
+  type GraphQLInputField,
+  type GraphQLNamedType,
+  getNamedType,
+  isInputObjectType,
+  isInterfaceType,
+  isObjectType,
+} from 'graphql';
 import { z } from 'zod';
 
 import { Variables } from '../src/gateway/config/variables.ts';
@@ -80,6 +89,44 @@ const scopes = (): string =>
     ['`explain`', 'the header `GraphQL-Explain`, which shows the SQL of an operation'],
   ]);
 
+/** Returns the conditions of a field's filter; none if it has no filter. */
+function conditionsOf(field?: GraphQLField<unknown, unknown>): Record<string, GraphQLInputField> {
+  const filter = field?.args.find(({ name }) => name === 'filter');
+  const type = filter && getNamedType(filter.type);
+  return isInputObjectType(type) ? type.getFields() : {};
+}
+
+/** Returns the type of a field of a type; undefined if it has no such field. */
+function typeOf(type: GraphQLNamedType | undefined, name: string): GraphQLNamedType | undefined {
+  if (!isObjectType(type) && !isInterfaceType(type)) return undefined;
+  const field = type.getFields()[name];
+  return field && getNamedType(field.type);
+}
+
+const subscriptions = Object.values(petStore.schema.getSubscriptionType()?.getFields() ?? {});
+
+/** Returns a row for each condition by which callers can filter a list. */
+function filtersOf(list: GraphQLField<unknown, unknown>): string[][] {
+  const item = typeOf(getNamedType(list.type), 'nodes')?.name;
+  const follow = subscriptions.find(({ type }) => getNamedType(type).name === `${item}Change`);
+  const followed = conditionsOf(follow);
+  return Object.values(conditionsOf(list)).map(({ name, description, extensions }, index) => {
+    // The first sentence, without "Only pets".
+    const [items = ''] = (description ?? '')
+      .replace(/^Only [a-z ]+? (?=(?:for|in|of|that|to|whose|with) )/, '')
+      .split(/\.(?: |$)/);
+    const cost = extensions.directives?.cost?.weight ?? '';
+    const where = name in followed && follow ? `\`${follow.name}\`` : '';
+    return [index === 0 ? `\`${list.name}\`` : '', `\`${name}\``, items, cost, where];
+  });
+}
+
+const filters = (): string =>
+  toTable([
+    ['list', 'condition', 'only', 'cost', 'also in'],
+    ...Object.values(petStore.schema.getQueryType()?.getFields() ?? {}).flatMap(filtersOf),
+  ]);
+
 const MIGRATIONS = 'prisma/migrations';
 
 /** Returns the tables that migrations create for searches in the columns of a table. */
@@ -112,7 +159,7 @@ function rights(): string {
   ].join('\n');
 }
 
-const PRINTED = { variables, scopes, rights };
+const PRINTED = { variables, scopes, filters, rights };
 
 /** Replaces what stands between a document's two markers, such as `<!-- variables -->` and `<!-- /variables -->`. */
 export const withPrinted = (document: string): string =>
@@ -123,7 +170,12 @@ export const withPrinted = (document: string): string =>
   );
 
 /** The documents with such markers. */
-const FILES = ['docs/configuration.md', 'docs/access.md', 'docs/operations.md'];
+export const FILES = [
+  'docs/access.md',
+  'docs/api-reference.md',
+  'docs/configuration.md',
+  'docs/operations.md',
+];
 
 if (process.argv[1] === import.meta.filename) {
   writeFileSync('schema.graphql', printSchema(petStore.schema));

@@ -43,10 +43,10 @@ const TITLES = {
   js: 'JavaScript',
 };
 
-// A release without changes for callers yet is left out.
+// What is not released is left out, because no gateway that a caller can reach has it.
 const read = (name) =>
   name === 'changelog'
-    ? readFileSync('CHANGELOG.md', 'utf8').replace(/^## Unreleased\n+(?=## )/m, '')
+    ? readFileSync('CHANGELOG.md', 'utf8').replace(/^## Unreleased\n[^]*?(?=^## )/m, '')
     : readFileSync(`docs/${name}.md`, 'utf8');
 
 /** Returns the example files that a document links to. */
@@ -86,7 +86,7 @@ ${operation ? `<p class="run"><a href="${url}">Run it in GraphiQL</a></p>` : ''}
 /** Renders examples in full, because a reader may have only the gateway's URL. */
 function renderExamples(files) {
   const rendered = files.map((file) => {
-    const [, lang] = /\.m?(js|ts|md)x?$/.exec(file);
+    const [, lang] = /\.m?(js|ts|md|json)x?$/.exec(file);
     const code = renderCode({ text: readFileSync(`docs/${file}`, 'utf8'), lang });
     return `<details><summary>${file}</summary><div id="${toId(file)}">${code}</div></details>`;
   });

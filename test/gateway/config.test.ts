@@ -3,7 +3,6 @@ import { resolve } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { withPrinted } from '../../scripts/print.ts';
 import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
 import { Variables } from '../../src/gateway/config/variables.ts';
 
@@ -159,9 +158,8 @@ describe('the configuration', () => {
   });
 });
 
-it('docs/configuration.md contains the table that `npm run fix` writes, with every variable', () => {
+it('docs/configuration.md has every variable', () => {
   const document = readFileSync('docs/configuration.md', 'utf8');
-  expect(document).toBe(withPrinted(document));
   const names = [...document.matchAll(/^\| `([A-Z_]+)` +\|/gm)].map(([, name]) => name);
   expect(names).toEqual(Object.keys(Variables.shape));
 });

@@ -240,6 +240,12 @@ describe('the guide', () => {
     }
   });
 
+  it('begins the changelog with the newest release', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    const html = await readText('/guide/changelog');
+    expect(/<h2[^>]*>(.*?)<\/h2>/.exec(html)?.[1]).toMatch(new RegExp(`^${version} - `));
+  });
+
   it('contains the code samples of its documents, and a link to run each GraphQL sample', async () => {
     for (const path of GUIDE) {
       const name = path.slice('/guide/'.length);

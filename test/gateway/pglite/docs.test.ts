@@ -5,6 +5,7 @@ import { isEnumType } from 'graphql';
 import sql from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
+import { FILES, withPrinted } from '../../../scripts/print.ts';
 import { Variables } from '../../../src/gateway/config/variables.ts';
 import { withGatewayErrors } from '../../../src/gateway/contract/error-codes.ts';
 import { fillSample } from '../../../src/gateway/server/fill-sample.ts';
@@ -278,6 +279,11 @@ describe('the documentation', () => {
     const folders = sources.flatMap((file) => /^src\/gateway\/(\w+)\//.exec(file)?.[1] ?? []);
     const named = [...(drawing?.text ?? '').matchAll(/\["(\w+)\/</g)].map(([, name = '']) => name);
     expect(named.toSorted()).toEqual([...new Set(folders)].toSorted());
+  });
+
+  it.each(FILES)('has in %s what `npm run fix` writes from the schema and the settings', (file) => {
+    expect(read(file)).toMatch(/^<!-- \w+ -->$/m);
+    expect(withPrinted(read(file))).toBe(read(file));
   });
 
   it('explains each npm script in CONTRIBUTING.md', () => {

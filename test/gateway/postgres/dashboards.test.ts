@@ -115,14 +115,6 @@ describe('deploy/prometheus/rules.yaml', () => {
     expect(readDeployed('prometheus/rules.test.yaml')).toContain(`alertname="${alert}"`);
   });
 
-  it('has the alerts in the table of docs/observability.md, and no others', () => {
-    const rows = readFileSync('docs/observability.md', 'utf8').matchAll(
-      /^\| (Gateway[\w, ]+?) *\|/gm,
-    );
-    const documented = Array.from(rows, ([, names = '']) => names.split(', ')).flat();
-    expect(new Set(documented)).toEqual(new Set(alerts.map(({ alert }) => alert)));
-  });
-
   it('names only existing panels of the dashboard', () => {
     const titles = readPanels().map(({ title }) => title);
     const named = alerts.flatMap(({ annotations }) =>
