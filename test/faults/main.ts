@@ -50,26 +50,31 @@ const vite = { resolve: main.resolve ?? {}, plugins: [plugin] };
 const vitest = await createVitest('test', { ...settings, config: false }, vite);
 const specifications = await vitest.getRelevantTestSpecifications();
 
+let limitMs = 3_600_000;
 /** Runs the tests with a fault, or without one, until one fails; returns its name. */
 async function findFailure(fault?: typeof planted): Promise<string | undefined> {
   planted = fault;
   for (const path of sources) vitest.invalidateFile(resolve(path));
+  let late: string | undefined;
   // A fault may block a process for ever. The second call kills it.
   const timer = setTimeout(() => {
+    late = 'a timeout';
     void vitest.cancelCurrentRun('test-failure');
     void vitest.cancelCurrentRun('test-failure');
-  }, 300_000);
+  }, limitMs);
   const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications);
   clearTimeout(timer);
   const failed = testModules.find((testModule) => !testModule.ok());
   const [test] = failed?.children.allTests('failed') ?? [];
-  return test?.fullName ?? failed?.relativeModuleId ?? unhandledErrors.map(String)[0];
+  return test?.fullName ?? failed?.relativeModuleId ?? late ?? unhandledErrors.map(String)[0];
 }
 
 try {
   if (specifications.length === 0) throw new Error('No test imports these files.');
   await vitest.standalone();
+  const start = performance.now();
   const failure = await findFailure();
+  limitMs = 30_000 + 3 * (performance.now() - start);
   if (failure) throw new Error(`A test fails without a fault: ${failure}`);
   for (const fault of faults) {
     const test = await findFailure(fault);
