@@ -73,6 +73,10 @@ describe('a GraphQL document', () => {
 
   it.each([
     ['20 levels', `{ pet(id: 1) { ${nested(6, 'id')} } }`],
+    [
+      '20 levels in fragments, which are no levels themselves',
+      `{ pet(id: 1) { ...A } } fragment A on Pet { ${nested(3, '...B')} } fragment B on Pet { ${nested(3, 'id')} }`,
+    ],
     ['300 fragment spreads', spreading(30)],
   ])('can have %s', async (_what, query) => {
     const { cost } = await askCost(gateway, { query });

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, generateKeyPairSync } from 'node:crypto';
 
 import {
   afterAll,
@@ -302,6 +302,15 @@ describe('a token that several keys of its issuer fit', () => {
     const gateway = await startWith(rsa, ...keys);
     for (const key of [...keys, rsa]) await expectAccepted(gateway, await key.mintUnnamed());
     for (const key of keys) await expectAccepted(gateway, await key.mint());
+  });
+
+  it('is accepted if one of them has signed it, although another is too short to be used', async () => {
+    const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 1024 });
+    const short = {
+      ...rsa,
+      publicJwk: { ...rsa.publicJwk, ...publicKey.export({ format: 'jwk' }) },
+    };
+    await expectAccepted(await startWith(short, rsa), await rsa.mintUnnamed());
   });
 
   it('is rejected if another key has signed it, if it has expired or if a claim is wrong', async () => {

@@ -105,6 +105,7 @@ it.each([
   ['an id beyond int64', 'pets', 'ID', forge('ID', '9223372036854775808')],
   ['a name with NUL', 'pets', 'NAME', forge('NAME', '1', 'a\0')],
   ['no name in a list sorted by name', 'pets', 'NAME', forge('NAME', '1')],
+  ['null instead of a name, which every pet has', 'pets', 'NAME', forge('NAME', '1', null)],
   ['an object', 'pets', 'ID', Buffer.from('{"0":"ID","1":"1"}').toString('base64url')],
   ['a quantity beyond int32', 'inventory', 'QUANTITY', forge('QUANTITY', '1', '2147483648')],
   [
