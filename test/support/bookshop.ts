@@ -7,7 +7,7 @@ import { inject } from 'vitest';
 import { openPglite } from '../../src/gateway/database/embedded/pglite.ts';
 import { openPostgres } from '../../src/gateway/database/postgres.ts';
 import type { Store } from '../../src/gateway/index.ts';
-import { takePglite } from './databases.ts';
+import { takePgliteOf } from './databases.ts';
 import type { OpenDatabase } from './gateway.ts';
 import { createDatabaseOn, dropDatabaseOn } from './postgres.ts';
 
@@ -40,7 +40,7 @@ export async function importBookshop(copy: string): Promise<Store> {
 export const openPgliteOf =
   ({ migrations }: Store): OpenDatabase =>
   async (_config, log) =>
-    openPglite(migrations, await takePglite(migrations), log);
+    openPglite(migrations, await takePgliteOf(migrations), log);
 
 /** Returns the function that opens a new database on PostgreSQL with the migrations of a store. */
 export const openPostgresOf =

@@ -70,8 +70,8 @@ async function reset(pglite: PGlite, migrations: URL): Promise<void> {
   await migratePglite(migrations, pglite, createLog('error'));
 }
 
-/** Returns a PGlite with an empty database, to which the migrations of a store have been applied. close() keeps it for the next caller. */
-export async function takePglite(migrations = MIGRATIONS): Promise<PGlite> {
+/** Returns a PGlite with the tables of a store's migrations, without rows. close() keeps it for the next caller. */
+export async function takePgliteOf(migrations: URL): Promise<PGlite> {
   const used = idle.pop();
   const pglite =
     used ??
@@ -102,7 +102,7 @@ export interface RawDatabase {
 }
 
 async function openRawPglite(): Promise<RawDatabase> {
-  const pglite = await takePglite();
+  const pglite = await takePgliteOf(MIGRATIONS);
   return {
     run: async (sql) => (await pglite.exec(sql)).at(-1)?.rows ?? [],
     migrate: (log) => migratePglite(MIGRATIONS, pglite, log),
