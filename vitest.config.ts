@@ -48,7 +48,7 @@ const BUILD = 'test/support/build.ts';
 
 // Tests that do more rounds, or try more combinations, in `npm run test:long`.
 const ROUNDS = [
-  'test/store/filters.test.ts',
+  'test/store/{executor,filters}.test.ts',
   'test/store/postgres/{carts,lock-order,plans}.test.ts',
   'test/operations/{database-memory,kill}.test.ts',
   'test/operations/postgres/{broken-connections,outage}.test.ts',
@@ -57,7 +57,7 @@ const ROUNDS = [
 // Tests that wait for timeouts or try generated operations. They run in `npm run test:long`, not in `npm test`.
 const LENGTHY = [
   'test/gateway/{document-queue,metrics,slow-readers,stream-budget,streams,websockets}.test.ts',
-  'test/store/{executor,shared-orders,subscriptions}.test.ts',
+  'test/store/{shared-orders,subscriptions}.test.ts',
   'test/store/postgres/{gone-callers,stalled-connection}.test.ts',
 ];
 

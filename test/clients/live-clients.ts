@@ -17,6 +17,9 @@ import { PET_CHANGED, type PetChange } from './live-operations.ts';
 import { readPossibleTypes } from './possible-types.ts';
 import { loadRelayProgram } from './relay-program.ts';
 
+/** How long a client waits before it reconnects, or passes on later changes: short, to keep the tests fast. */
+export const PAUSE_MS = 5;
+
 /** How a client connects to gateways in one test. */
 export interface Connection {
   /** The URL of the GraphQL endpoint. */
@@ -64,7 +67,7 @@ const prepareApollo: Prepare = async (gateway) => {
 const prepareUrql: Prepare = async (gateway) => {
   const schema: IntrospectionQuery = await gateway.data(getIntrospectionQuery());
   return ({ url, fetch, subscribe }) => {
-    const live = [createLiveExchange(subscribe)];
+    const live = [createLiveExchange(subscribe, PAUSE_MS)];
     const client = createUrqlClient(url, schema, { fetch, live });
     return {
       follow: (ids, follower) => followByUrql<Changed>(client, PET_CHANGED, { ids }, follower),

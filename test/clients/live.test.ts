@@ -18,7 +18,7 @@ import { hashOf, toManifest, withManifest } from '../support/manifest.ts';
 import { post } from '../support/post.ts';
 import { type Proxy, startTcpProxy } from '../support/proxies.ts';
 import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
-import { CLIENTS, type LiveClient } from './live-clients.ts';
+import { CLIENTS, type LiveClient, PAUSE_MS } from './live-clients.ts';
 import { PET_CHANGED, type PetChange } from './live-operations.ts';
 
 const TRANSPORTS = {
@@ -27,8 +27,6 @@ const TRANSPORTS = {
     openWebSockets(url.replace('http', 'ws'), readHeaders, { webSocketImpl: WebSocket }),
 } satisfies Record<string, typeof openEventStreams>;
 
-// How long a client waits before it reconnects: short, to keep the tests fast.
-const PAUSE_MS = 5;
 const WAIT = { timeout: 10_000, interval: 5 };
 // How many bytes the proxy sends before it cuts a connection: about twelve changes. The changes that a client has missed
 // arrive together, and graphql-sse 2.6.1 delivers none of a chunk that ends within a message, so they must be fewer.

@@ -4,13 +4,10 @@ import { join, resolve } from 'node:path';
 
 import { inject } from 'vitest';
 
-import {
-  createPglite,
-  migratePglite,
-  openPglite,
-} from '../../src/gateway/database/embedded/pglite.ts';
+import { openPglite } from '../../src/gateway/database/embedded/pglite.ts';
 import { openPostgres } from '../../src/gateway/database/postgres.ts';
 import type { Store } from '../../src/gateway/index.ts';
+import { takePgliteOf } from './databases.ts';
 import type { OpenDatabase } from './gateway.ts';
 import { createDatabaseOn, dropDatabaseOn } from './postgres.ts';
 
@@ -39,14 +36,11 @@ export async function importBookshop(copy: string): Promise<Store> {
   return bookshop;
 }
 
-/** Returns the function that opens a new PGlite with the migrations of a store. */
+/** Returns the function that opens a PGlite with the migrations of a store. */
 export const openPgliteOf =
   ({ migrations }: Store): OpenDatabase =>
-  async (_config, log) => {
-    const pglite = await createPglite({});
-    await migratePglite(migrations, pglite, log);
-    return openPglite(migrations, pglite, log);
-  };
+  async (_config, log) =>
+    openPglite(migrations, await takePgliteOf(migrations), log);
 
 /** Returns the function that opens a new database on PostgreSQL with the migrations of a store. */
 export const openPostgresOf =

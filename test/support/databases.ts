@@ -61,24 +61,23 @@ export function describeOnDatabases(declareTests: (database: DatabaseKind) => vo
 // Unused PGlites: creating one takes five times as long as resetting one.
 const idle: PGlite[] = [];
 
-/** Restores a migrated, empty database and the settings of a new session. */
-async function reset(pglite: PGlite): Promise<void> {
+/** Removes everything from a database, applies migrations, and restores the settings of a new session. */
+async function reset(pglite: PGlite, migrations: URL): Promise<void> {
   await pglite.exec('rollback');
   await pglite.exec('discard all');
   await pglite.exec(DIRECT_SESSION);
   await pglite.exec('drop schema public cascade; create schema public');
-  await migratePglite(MIGRATIONS, pglite, createLog('error'));
+  await migratePglite(migrations, pglite, createLog('error'));
 }
 
-/** Returns a PGlite with an empty database; close() resets it for the next caller. */
-async function takePglite(): Promise<PGlite> {
+/** Returns a PGlite with the tables of a store's migrations, without rows. close() keeps it for the next caller. */
+export async function takePgliteOf(migrations: URL): Promise<PGlite> {
+  const used = idle.pop();
   const pglite =
-    idle.pop() ??
+    used ??
     (await createPglite({ loadDataDir: new Blob([await readFile(inject('emptyPglite'))]) }));
-  pglite.close = async () => {
-    await reset(pglite);
-    idle.push(pglite);
-  };
+  if (used || migrations !== MIGRATIONS) await reset(pglite, migrations);
+  pglite.close = async () => void idle.push(pglite);
   return pglite;
 }
 
@@ -103,7 +102,7 @@ export interface RawDatabase {
 }
 
 async function openRawPglite(): Promise<RawDatabase> {
-  const pglite = await takePglite();
+  const pglite = await takePgliteOf(MIGRATIONS);
   return {
     run: async (sql) => (await pglite.exec(sql)).at(-1)?.rows ?? [],
     migrate: (log) => migratePglite(MIGRATIONS, pglite, log),

@@ -11,7 +11,7 @@ import { MIGRATIONS } from '../../src/store/migrations.ts';
 import { describeOnDatabases, openCopy, type TestDatabase } from './databases.ts';
 import { type CheckOf, checkResponse, createCheck, openApiOf } from './documented.ts';
 import { closeServer, listen } from './listen.ts';
-import { post } from './post.ts';
+import { postForJson } from './post.ts';
 
 /** A GraphQL error as a caller receives it. */
 export interface ClientError {
@@ -113,9 +113,9 @@ export async function startGateway(
   const checkOf = createCheck(openApiOf(config));
 
   const graphql: Gateway['graphql'] = async (query, variables) => {
-    const response = await post({ url }, { query, variables });
-    const { data, errors, extensions } = (await response.json()) as GraphqlResponse;
-    return { status: response.status, data, errors, extensions };
+    const { status, body } = await postForJson({ url }, { query, variables });
+    const { data, errors, extensions } = body as GraphqlResponse;
+    return { status, data, errors, extensions };
   };
 
   return {

@@ -1,4 +1,9 @@
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import {
+  Client,
+  type JsonSchemaValidator,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/ajv';
 import { onTestFinished } from 'vitest';
 
 interface Target {
@@ -14,12 +19,31 @@ interface ConnectOptions {
   readonly mode?: 'auto' | 'legacy';
 }
 
+type JsonSchema = Parameters<AjvJsonSchemaValidator['getValidator']>[0];
+
+/** Each client compiles the output schemas of all tools when it calls the first one, which takes a fifth of a second. */
+class CachedValidators extends AjvJsonSchemaValidator {
+  readonly #validators = new Map<string, ReturnType<AjvJsonSchemaValidator['getValidator']>>();
+
+  override getValidator<Value>(schema: JsonSchema): JsonSchemaValidator<Value> {
+    const text = JSON.stringify(schema);
+    const validator = this.#validators.get(text) ?? super.getValidator(schema);
+    this.#validators.set(text, validator);
+    return validator as JsonSchemaValidator<Value>;
+  }
+}
+
+const jsonSchemaValidator = new CachedValidators();
+
 /** Connects the SDK's client to a gateway until the test ends. It checks each result against the tool's output schema. */
 export async function connectClient(
   { url }: Target,
   { headers = {}, fetch, mode = 'auto' }: ConnectOptions = {},
 ): Promise<Client> {
-  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
+  const client = new Client(
+    { name: 'test', version: '1' },
+    { versionNegotiation: { mode }, jsonSchemaValidator },
+  );
   const transport = new StreamableHTTPClientTransport(new URL('/mcp', url), {
     requestInit: { headers },
     ...(fetch && { fetch }),

@@ -11,15 +11,15 @@ import { follow, type Follower, LAST_CURSOR, type LastCursor, type Subscribe } f
 
 /**
  * Creates the exchange that sends subscriptions through `subscribe`. Graphcache drops stale lists when it receives a
- * change, so changes in quick succession are passed on together.
+ * change, so changes in quick succession are passed on together: those within `pauseMs`, a second if it is not given.
  */
-export const createLiveExchange = (subscribe: Subscribe): Exchange =>
+export const createLiveExchange = (subscribe: Subscribe, pauseMs?: number): Exchange =>
   subscriptionExchange({
     forwardSubscription: ({ query = '', variables = {} }) => ({
       subscribe: (sink) => {
         const pass = collect<() => void>((calls) => {
           for (const call of calls) call();
-        });
+        }, pauseMs);
         const unsubscribe = subscribe(
           { query, variables },
           {

@@ -40,7 +40,7 @@ export async function readNames(folder: URL): Promise<string[]> {
   return names.toSorted();
 }
 
-async function readMigrations(folder: URL): Promise<Migration[]> {
+async function readMigrations(folder: URL): Promise<readonly Migration[]> {
   const names = await readNames(folder);
   return Promise.all(
     names.map(async (name) => {
@@ -61,11 +61,10 @@ const readApplied = (runSql: RunSql): Promise<Record<string, unknown>[]> =>
   });
 
 /**
- * Returns the migrations that have not been applied. A later release may have applied more than are in the folder.
+ * Returns those of a release's migrations that have not been applied. A later release may have applied more.
  * @throws MigrationError if an applied migration is incomplete, was changed, or is unknown and not from a later release
  */
-async function readPending(folder: URL, runSql: RunSql): Promise<Migration[]> {
-  const migrations = await readMigrations(folder);
+async function readPending(migrations: readonly Migration[], runSql: RunSql): Promise<Migration[]> {
   const applied = await readApplied(runSql);
   const names = new Set(applied.map((row) => row['migration_name']));
   const isForeign = applied.length > 0 && !migrations.some(({ name }) => names.has(name));
@@ -125,12 +124,16 @@ async function apply(runSql: RunSql, { name, script, checksum }: Migration): Pro
  * released if the process dies, and works through a pooler. The pending migrations are read after the lock is acquired,
  * because another gateway may have applied one in the meantime.
  */
-async function applyNext(folder: URL, runSql: RunSql, log: Log): Promise<void> {
+async function applyNext(
+  migrations: readonly Migration[],
+  runSql: RunSql,
+  log: Log,
+): Promise<void> {
   await runSql('BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0');
   try {
     await runSql('SELECT pg_advisory_xact_lock($1)', [LOCK_ID]);
     await runSql(TABLE);
-    const [next] = await readPending(folder, runSql);
+    const [next] = await readPending(migrations, runSql);
     if (next) await apply(runSql, next);
     await runSql('COMMIT');
     if (next) log.info(`Applied migration ${next.name}.`);
@@ -146,7 +149,10 @@ async function applyNext(folder: URL, runSql: RunSql, log: Log): Promise<void> {
  * @throws MigrationError
  */
 export async function migrate(folder: URL, runSql: RunSql, log: Log): Promise<void> {
-  while ((await readPending(folder, runSql)).length > 0) await applyNext(folder, runSql, log);
+  const migrations = await readMigrations(folder);
+  while ((await readPending(migrations, runSql)).length > 0) {
+    await applyNext(migrations, runSql, log);
+  }
 }
 
 /**
@@ -154,7 +160,7 @@ export async function migrate(folder: URL, runSql: RunSql, log: Log): Promise<vo
  * @throws MigrationError
  */
 export async function requireMigrated(folder: URL, runSql: RunSql): Promise<void> {
-  const [next] = await readPending(folder, runSql);
+  const [next] = await readPending(await readMigrations(folder), runSql);
   if (next) {
     throw new MigrationError(`Migration ${next.name} has not been applied: run npm run migrate.`);
   }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import type { Log } from '../telemetry/log.ts';
 import { AbandonedStatements } from './abandoned-statements.ts';
-import { isRefused, PoolExhausted, toObstacle } from './database-errors.ts';
+import { isRefused, isUnavailable, PoolExhausted, toObstacle } from './database-errors.ts';
 import { PostgresServer, type ServerOptions } from './postgres-server.ts';
 import { READ } from './session.ts';
 
@@ -19,7 +19,10 @@ interface WatchOptions extends Pick<ServerOptions, 'onPrimary' | 'check'> {
   readonly checkProbe?: ServerOptions['check'];
 }
 
-/** A server with its outages in the log: one line when it is lost, and one when it responds again. */
+/**
+ * A server with its outages in the log: one line when it is lost, one for each other reason why it can't be used then, and
+ * one when it responds again.
+ */
 export class WatchedServer {
   readonly pool: PostgresServer;
   /**
@@ -34,7 +37,8 @@ export class WatchedServer {
   readonly #closing = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #isChecking = false;
-  #isLost = false;
+  /** Why it did not respond to the last check; undefined if it did. */
+  #obstacle: string | undefined;
 
   constructor(url: string, config: Config, log: Log, options: WatchOptions) {
     const { onPrimary, check, checkProbe = check } = options;
@@ -62,7 +66,7 @@ export class WatchedServer {
 
   /** Whether it did not respond to the last check. */
   isLost(): boolean {
-    return this.#isLost;
+    return this.#obstacle !== undefined;
   }
 
   /**
@@ -94,13 +98,16 @@ export class WatchedServer {
         await this.#options.ping();
         responds = true;
         const ms = Math.round(performance.now() - start);
-        if (this.#isLost) this.#log.warn(`The ${name} responds again, after ${ms} ms.`);
-        this.#isLost = false;
+        if (this.isLost()) this.#log.warn(`The ${name} responds again, after ${ms} ms.`);
+        this.#obstacle = undefined;
       } catch (error) {
+        const obstacle = toObstacle(error);
+        // Connections are lost in several ways, one after the other.
+        const isNews = !this.isLost() || (obstacle !== this.#obstacle && !isUnavailable(error));
         // Many checks at once share one connection.
-        if (!this.#isLost && !signal.aborted && !(error instanceof PoolExhausted)) {
-          this.#isLost = true;
-          this.#log.warn(`Lost the ${name}: ${toObstacle(error)}.`);
+        if (isNews && !signal.aborted && !(error instanceof PoolExhausted)) {
+          this.#obstacle = obstacle;
+          this.#log.warn(`Lost the ${name}: ${obstacle}.`);
         }
         await sleep(INTERVAL_MS, undefined, { ref: false, signal }).catch(() => {});
       }
