@@ -7,9 +7,8 @@ import {
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
-import { fillSample } from '../../src/gateway/server/fill-sample.ts';
-import { readExamples } from '../../src/gateway/site/graphiql.ts';
 import { petStore } from '../../src/store/index.ts';
+import { readExamples } from '../support/browsing.ts';
 import { askCost, countFields, expectEnoughCost, expectRejected } from '../support/cost.ts';
 import { gateway, type GraphqlResponse, startOther, useGateway } from '../support/gateway.ts';
 import { UNLIMITED } from '../support/operations.ts';
@@ -180,8 +179,7 @@ describe('the cost of an operation', () => {
   );
 
   it('is at least the number of fields in the result, for random queries', async () => {
-    const unlimited = await startOther({}, UNLIMITED);
-    await fillSample(unlimited.db, petStore);
+    const unlimited = await startOther({ SAMPLE_STORE: 'true' }, UNLIMITED);
     await expectEnoughCost(unlimited, 10);
   });
 
@@ -220,7 +218,7 @@ describe('the cost of an operation', () => {
     const { data, cost } = await askCost(gateway, { query: introspection });
     expect(countFields(data)).toBeGreaterThan(3000);
     expect(cost.requested).toBeLessThan(50_000);
-    const examples = await readExamples(petStore.pages.examples);
+    const examples = await readExamples(gateway);
     // A subscription reports no cost: its cost is that of each of its results.
     const queries = examples.filter(({ query }) => !query.includes('subscription '));
     const costs = queries.map(

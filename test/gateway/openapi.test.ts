@@ -44,8 +44,7 @@ describe('the OpenAPI document', () => {
 });
 
 /** Returns the OpenAPI document of a gateway with AUTH=jwt. */
-const closedDocument = (read: string): OpenApi =>
-  openApiOf({ ...AUTH_BY_SECRET, AUTH_READ: read });
+const closedDocument = (read: string): OpenApi => openApiOf({ ...AUTH_BY_SECRET, AUTH_READ: read });
 
 it.each([
   ['scope', [{ bearer: [] }], ['401', '403']],

@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-
 import {
   getNamedType,
   type GraphQLArgument,
@@ -15,7 +13,6 @@ import {
 import { describe, expect, it } from 'vitest';
 
 import { StoreBuilder } from '../../src/gateway/index.ts';
-import { printSchema } from '../../src/gateway/schema/print.ts';
 import { petStore } from '../../src/store/index.ts';
 import { getDatamodel } from './bookshop/generated/pothos.ts';
 import { TABLES } from './bookshop/generated/tables.ts';
@@ -50,11 +47,6 @@ const types = Object.values(schema.getTypeMap()).filter(
   (type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type),
 );
 const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});
-
-it('schema.graphql matches what the code prints', async () => {
-  const printed = await readFile(new URL('../../schema.graphql', import.meta.url), 'utf8');
-  expect(printed).toBe(printSchema(petStore.schema));
-});
 
 describe('the schema', () => {
   it.each(types.map((type) => [type.name, type] as const))(
