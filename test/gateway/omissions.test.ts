@@ -5,8 +5,6 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
 import { createRepository, createTables, errorOf, filterBy } from '../../src/gateway/index.ts';
-import type { Filters } from '../../src/gateway/list/filter.ts';
-import type { Field } from '../../src/gateway/model/stored-table.ts';
 import { petStore } from '../../src/store/index.ts';
 import { makeFolder } from '../support/folders.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -23,10 +21,12 @@ const ThingBroken = errorOf('THING_BROKEN', 409, 'The thing is broken.', () => (
 }));
 const sorts: Readonly<Record<string, string>> = { id: 'Order by id.' };
 
+type Filter = ReturnType<typeof filterBy.value>;
+
 interface Parts {
   model?: typeof Thing;
   sorts?: typeof sorts;
-  filters?: (fields: Record<'word' | 'at' | 'size', Field<never>>) => Filters;
+  filters?: (fields: Record<'word' | 'at' | 'size', never>) => Record<string, Filter>;
   errors?: (typeof ThingBroken)[];
   /** Options in addition to those that a field, an argument and a mutation need. */
   field?: object;

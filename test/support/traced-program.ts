@@ -5,9 +5,12 @@ import { pathToFileURL } from 'node:url';
 import { build, transform, type Plugin } from 'esbuild';
 import { parseAst } from 'vitest/node';
 
+import { readConfig } from '../../src/gateway/config/config.ts';
 import type { openDatabaseOf } from '../../src/gateway/server/serve.ts';
 import type { createGateway } from '../../src/gateway/server/server.ts';
+import { createLog } from '../../src/gateway/telemetry/log.ts';
 import type { petStore } from '../../src/store/index.ts';
+import { closeServer, listen } from './listen.ts';
 
 /** A node of a syntax tree (ESTree). */
 interface Node {
@@ -76,7 +79,7 @@ interface TracedProgram {
 }
 
 /** Bundles the source, with a call in each function that adds its file to `tracedFiles`, and imports it. */
-export async function importTraced(): Promise<TracedProgram> {
+async function importTraced(): Promise<TracedProgram> {
   globalThis.tracedFiles = new Set();
   const folder = join('node_modules', '.cache');
   // As in build.js.
@@ -98,4 +101,19 @@ export async function importTraced(): Promise<TracedProgram> {
     outfile,
   });
   return (await import(pathToFileURL(outfile).href)) as TracedProgram;
+}
+
+/** Starts the traced pet store with these variables, in this process. */
+export async function startTraced(environment: Readonly<Record<string, string>>) {
+  const { createGateway, openDatabaseOf, petStore } = await importTraced();
+  const config = readConfig(environment);
+  const log = createLog('error');
+  const db = await openDatabaseOf(petStore, config, log);
+  const { server } = await createGateway(petStore, db, config, log);
+  const url = await listen(server);
+  const close = async (): Promise<void> => {
+    await closeServer(server);
+    await db.close();
+  };
+  return { url, close };
 }

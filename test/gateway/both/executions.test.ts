@@ -2,9 +2,7 @@ import { getNamedType, type GraphQLField, isLeafType, isObjectType } from 'graph
 import { raw } from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import type { Field as Column } from '../../../src/gateway/model/stored-table.ts';
-import type { Repository } from '../../../src/gateway/repository.ts';
-import type { Store } from '../../../src/gateway/store.ts';
+import type { Store } from '../../../src/gateway/index.ts';
 import { petStore } from '../../../src/store/index.ts';
 import { openPgliteOf, openPostgresOf } from '../../support/bookshop.ts';
 import { describeOnDatabases, openCopy } from '../../support/databases.ts';
@@ -44,6 +42,8 @@ const CURE = `
 differs once the query is compiled. For a computed field, \`of\` and \`sql\` must return the same value for each row.`;
 
 type Field = GraphQLField<unknown, unknown>;
+type Rows = NonNullable<ReturnType<Store['repositories']['get']>>;
+type Column = Rows['sorts'][string]['field'];
 
 const fieldsOf = ({ schema }: Store, type: string): Field[] => {
   const found = schema.getType(type);
@@ -98,7 +98,7 @@ const valuesOf = (store: Store, type: string): Field[] =>
   );
 
 /** Returns the columns that must not be null, besides ids. */
-const requiredOf = ({ fields, id }: Repository): Column[] =>
+const requiredOf = ({ fields, id }: Rows): Column[] =>
   Object.values(fields as Readonly<Record<string, Column>>).filter(
     ({ isNullable, isReference, ownColumn }) =>
       !isNullable && !isReference && ownColumn !== id.column,

@@ -1,12 +1,8 @@
 import { beforeAll, expect, it } from 'vitest';
 
-import { readConfig } from '../../../src/gateway/config/config.ts';
-import { fillSample } from '../../../src/gateway/server/fill-sample.ts';
-import { createLog } from '../../../src/gateway/telemetry/log.ts';
 import { useProgramStore } from '../../support/databases.ts';
-import { closeServer, listen } from '../../support/listen.ts';
 import { post } from '../../support/post.ts';
-import { importTraced } from '../../support/traced-program.ts';
+import { startTraced } from '../../support/traced-program.ts';
 
 // A request should be easy to follow. These are the maximum number of files in which a small query runs code, and the
 // maximum number of moves from one folder to another if the files are in the order of their first call. A change that
@@ -28,13 +24,7 @@ let files: readonly string[];
 let data: unknown;
 const store = useProgramStore();
 beforeAll(async () => {
-  const { createGateway, openDatabaseOf, petStore } = await importTraced();
-  const config = readConfig(store.environment);
-  const log = createLog('error');
-  const db = await openDatabaseOf(petStore, config, log);
-  await fillSample(db, petStore);
-  const { server } = await createGateway(petStore, db, config, log);
-  const url = await listen(server);
+  const { url, close } = await startTraced({ ...store.environment, SAMPLE_STORE: 'true' });
   // The first query does one-time work, such as opening a connection.
   await (await post({ url }, { query: '{ category(id: 1) { pets { nodes { name } } } }' })).text();
   // Each document is new, so none is cached. The shortest trace is used: longer ones may contain code that a timer ran.
@@ -46,10 +36,7 @@ beforeAll(async () => {
     traces.push([...tracedFiles]);
   }
   [files = []] = traces.toSorted((a, b) => a.length - b.length || changesIn(a) - changesIn(b));
-  return async () => {
-    await closeServer(server);
-    await db.close();
-  };
+  return close;
 });
 
 it(`a small query runs code in at most ${MAX_FILES} source files, and moves from one folder to another at most ${MAX_CHANGES_OF_FOLDER} times`, () => {
