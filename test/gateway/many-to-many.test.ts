@@ -8,7 +8,7 @@ import {
   type Edit,
   generateIn,
   importBookshop,
-  openPgliteOf,
+  openNew,
 } from '../support/bookshop.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
@@ -124,7 +124,7 @@ describe('a many-to-many relation, whose rows have a type of two words', () => {
     writeFileSync(join(copy, 'tag.ts'), CODE);
     generateIn(copy);
     const bookshop = await importBookshop(copy);
-    gateway = await startGateway({}, openPgliteOf(bookshop), {}, bookshop);
+    gateway = await startGateway({}, openNew(bookshop), {}, bookshop);
     await gateway.data(`mutation {
       a: createBook(input: { title: "One", isbn: "1111111111111" }) { __typename }
       b: createBook(input: { title: "Two", isbn: "2222222222222" }) { __typename }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, it, onTestFinished } from 'vitest';
 
-import { copyBookshop, importBookshop, openPgliteOf } from '../support/bookshop.ts';
+import { copyBookshop, importBookshop, openNew } from '../support/bookshop.ts';
 import { startGateway } from '../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
 
@@ -39,7 +39,7 @@ it('a store can have columns and tables with names that the gateway also uses in
   onTestFinished(() => rmSync(copy, { recursive: true }));
   renameIn(copy);
   const bookshop = await importBookshop(copy);
-  const gateway = await startGateway({}, openPgliteOf(bookshop), {}, bookshop);
+  const gateway = await startGateway({}, openNew(bookshop), {}, bookshop);
   onTestFinished(() => gateway.close());
   const made = await gateway.data(`mutation {
     createAuthor(input: { name: "Ada" }) { __typename }

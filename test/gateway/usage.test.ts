@@ -55,11 +55,7 @@ it.each([
     ['Error.code'],
   ],
   ['a root field', '{ inventory { totalCount } }', ['Query.inventory']],
-  [
-    'an argument',
-    '{ pets(orderBy: { field: NAME }) { totalCount } }',
-    ['Query.pets(orderBy:)'],
-  ],
+  ['an argument', '{ pets(orderBy: { field: NAME }) { totalCount } }', ['Query.pets(orderBy:)']],
   [
     'an input field and an enum value',
     '{ pets(filter: { name: "abc", status: [SOLD, PENDING] }) { totalCount } }',

@@ -11,6 +11,7 @@ import {
 } from '../../src/gateway/database/embedded/pglite.ts';
 import { openPostgres } from '../../src/gateway/database/postgres.ts';
 import type { Store } from '../../src/gateway/index.ts';
+import { usesPglite } from './databases.ts';
 import type { OpenDatabase } from './gateway.ts';
 import { createDatabaseOn, dropDatabaseOn } from './postgres.ts';
 
@@ -39,8 +40,7 @@ export async function importBookshop(copy: string): Promise<Store> {
   return bookshop;
 }
 
-/** Returns the function that opens a new PGlite with the migrations of a store. */
-export const openPgliteOf =
+const openNewPglite =
   ({ migrations }: Store): OpenDatabase =>
   async (_config, log) => {
     const pglite = await createPglite({});
@@ -48,8 +48,7 @@ export const openPgliteOf =
     return openPglite(migrations, pglite, log);
   };
 
-/** Returns the function that opens a new database on PostgreSQL with the migrations of a store. */
-export const openPostgresOf =
+const openNewPostgres =
   ({ migrations }: Store): OpenDatabase =>
   async (config, log) => {
     const { server } = inject('emptyPostgres');
@@ -61,6 +60,12 @@ export const openPostgresOf =
     };
     return { ...db, close };
   };
+
+/** Returns the function that opens a new database with the migrations of a store. */
+export const openNew =
+  (store: Store): OpenDatabase =>
+  (...args) =>
+    (usesPglite() ? openNewPglite : openNewPostgres)(store)(...args);
 
 /** Generates the code of a copy from its schema.prisma. */
 export function generateIn(copy: string): void {

@@ -3,19 +3,12 @@ import { rmSync } from 'node:fs';
 import { raw } from 'sql-template-tag';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
-import {
-  copyBookshop,
-  importBookshop,
-  openPgliteOf,
-  openPostgresOf,
-} from '../../support/bookshop.ts';
+import { copyBookshop, importBookshop, openNew } from '../../support/bookshop.ts';
 import { describeOnDatabases } from '../../support/databases.ts';
 import { gateway, startGateway, useGateway } from '../../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 import { untilSettled } from '../../support/settled.ts';
 import { bookshop } from '../bookshop/index.ts';
-
-const OPEN = { PGlite: openPgliteOf, PostgreSQL: openPostgresOf };
 
 /** Returns the weight of a field of Query; undefined if it declares none. */
 const costOf = (name: string) =>
@@ -43,8 +36,8 @@ const fails = async (fields: string): Promise<unknown> =>
       ... on Error { code message } } }`)
   ).made;
 
-describeOnDatabases((database) => {
-  useGateway({}, OPEN[database](bookshop), {}, bookshop);
+describeOnDatabases(() => {
+  useGateway({}, openNew(bookshop), {}, bookshop);
   beforeAll(() =>
     gateway.data(`mutation {
       a: createAuthor(input: { name: "Ada" }) { __typename }
@@ -75,7 +68,7 @@ describeOnDatabases((database) => {
     ]);
     onTestFinished(() => rmSync(copy, { recursive: true }));
     const other = await importBookshop(copy);
-    const wrong = await startGateway({}, OPEN[database](other), {}, other);
+    const wrong = await startGateway({}, openNew(other), {}, other);
     onTestFinished(() => wrong.close());
     await wrong.data(`mutation {
       a: createBook(input: { title: "One", isbn: "1111111111111", copies: 2 }) { __typename }

@@ -2,6 +2,7 @@ import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
+import { MapperKind, mapSchema } from '@graphql-tools/utils';
 import { expect, inject, it } from 'vitest';
 
 import type { Store } from '../../../src/gateway/index.ts';
@@ -72,4 +73,16 @@ it.each([
   await expect(start('', new RegExp(`CREATE INDEX "books_${name}_.*`))).rejects.toThrow(
     `The sort ${sort} of books has no valid index. Add this line to a migration: CREATE INDEX ON books (${key}, id);`,
   );
+});
+
+it.each([
+  ['.copis = 0', 'The SQL of Book.isSoldOut fails: column t1.copis does not exist.'],
+  ['.copies', 'The SQL of Book.isSoldOut has the type integer, but must have boolean.'],
+])('a store does not start if the SQL of a derived value is wrong: %s', async (text, message) => {
+  const value = (book: string): string => book + text;
+  const schema = mapSchema(bookshop.schema, {
+    [MapperKind.OBJECT_FIELD]: (field, name) =>
+      name === 'isSoldOut' ? { ...field, extensions: { sql: { kind: 'value', value } } } : field,
+  });
+  await expect(start(LINE, LINE, { schema })).rejects.toThrow(message);
 });
