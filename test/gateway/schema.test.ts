@@ -12,10 +12,7 @@ import {
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
-import { StoreBuilder } from '../../src/gateway/index.ts';
 import { petStore } from '../../src/store/index.ts';
-import { getDatamodel } from './bookshop/generated/pothos.ts';
-import { TABLES } from './bookshop/generated/tables.ts';
 
 const { schema } = petStore;
 
@@ -67,16 +64,5 @@ describe('the schema', () => {
       expect(members.filter((member) => !isError(member))).toHaveLength(1);
       expect(members.filter(isError).length).toBeGreaterThan(0);
     },
-  );
-});
-
-it("building a store's schema fails if one of its models has no type", () => {
-  const store = new StoreBuilder({
-    datamodel: getDatamodel(),
-    tables: TABLES,
-    scopes: [],
-  });
-  expect(() => store.createSchema()).toThrow(
-    'Author has no fields: the store must import its schema.ts.',
   );
 });

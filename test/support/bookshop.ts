@@ -2,16 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
+import { MapperKind, mapSchema } from '@graphql-tools/utils';
 import { inject } from 'vitest';
 
-import {
-  createPglite,
-  migratePglite,
-  openPglite,
-} from '../../src/gateway/database/embedded/pglite.ts';
+import { openPglite } from '../../src/gateway/database/embedded/pglite.ts';
 import { openPostgres } from '../../src/gateway/database/postgres.ts';
 import type { Store } from '../../src/gateway/index.ts';
-import { usesPglite } from './databases.ts';
+import { takePgliteOf, usesPglite } from './databases.ts';
 import type { OpenDatabase } from './gateway.ts';
 import { createDatabaseOn, dropDatabaseOn } from './postgres.ts';
 
@@ -42,11 +39,8 @@ export async function importBookshop(copy: string): Promise<Store> {
 
 const openNewPglite =
   ({ migrations }: Store): OpenDatabase =>
-  async (_config, log) => {
-    const pglite = await createPglite({});
-    await migratePglite(migrations, pglite, log);
-    return openPglite(migrations, pglite, log);
-  };
+  async (_config, log) =>
+    openPglite(migrations, await takePgliteOf(migrations), log);
 
 const openNewPostgres =
   ({ migrations }: Store): OpenDatabase =>
@@ -66,6 +60,15 @@ export const openNew =
   (store: Store): OpenDatabase =>
   (...args) =>
     (usesPglite() ? openNewPglite : openNewPostgres)(store)(...args);
+
+/** Returns a store in which the fields with this name have other extensions. */
+export const withExtensions = (store: Store, name: string, extensions: object): Store => ({
+  ...store,
+  schema: mapSchema(store.schema, {
+    [MapperKind.OBJECT_FIELD]: (field, own) =>
+      own === name ? { ...field, extensions: { ...field.extensions, ...extensions } } : field,
+  }),
+});
 
 /** Generates the code of a copy from its schema.prisma. */
 export function generateIn(copy: string): void {

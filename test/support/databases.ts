@@ -61,13 +61,18 @@ export function describeOnDatabases(declareTests: (database: DatabaseKind) => vo
 // Unused PGlites: creating one takes five times as long as resetting one.
 const idle: PGlite[] = [];
 
+/** Replaces the tables by those of a store's migrations, without rows. */
+async function migrateAgain(pglite: PGlite, migrations: URL): Promise<void> {
+  await pglite.exec('drop schema public cascade; create schema public');
+  await migratePglite(migrations, pglite, createLog('error'));
+}
+
 /** Restores a migrated, empty database and the settings of a new session. */
 async function reset(pglite: PGlite): Promise<void> {
   await pglite.exec('rollback');
   await pglite.exec('discard all');
   await pglite.exec(DIRECT_SESSION);
-  await pglite.exec('drop schema public cascade; create schema public');
-  await migratePglite(MIGRATIONS, pglite, createLog('error'));
+  await migrateAgain(pglite, MIGRATIONS);
 }
 
 /** Returns a PGlite with an empty database; close() resets it for the next caller. */
@@ -79,6 +84,13 @@ async function takePglite(): Promise<PGlite> {
     await reset(pglite);
     idle.push(pglite);
   };
+  return pglite;
+}
+
+/** Returns a PGlite with the tables of another store. */
+export async function takePgliteOf(migrations: URL): Promise<PGlite> {
+  const pglite = await takePglite();
+  await migrateAgain(pglite, migrations);
   return pglite;
 }
 

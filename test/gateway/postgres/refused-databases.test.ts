@@ -2,10 +2,10 @@ import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-import { MapperKind, mapSchema } from '@graphql-tools/utils';
 import { expect, inject, it } from 'vitest';
 
 import type { Store } from '../../../src/gateway/index.ts';
+import { withExtensions } from '../../support/bookshop.ts';
 import { useFolder } from '../../support/folders.ts';
 import { startGateway } from '../../support/gateway.ts';
 import { createDatabaseOn, dropDatabaseOn } from '../../support/postgres.ts';
@@ -79,10 +79,7 @@ it.each([
   ['.copis = 0', 'The SQL of Book.isSoldOut fails: column t1.copis does not exist.'],
   ['.copies', 'The SQL of Book.isSoldOut has the type integer, but must have boolean.'],
 ])('a store does not start if the SQL of a derived value is wrong: %s', async (text, message) => {
-  const value = (book: string): string => book + text;
-  const schema = mapSchema(bookshop.schema, {
-    [MapperKind.OBJECT_FIELD]: (field, name) =>
-      name === 'isSoldOut' ? { ...field, extensions: { sql: { kind: 'value', value } } } : field,
-  });
+  const sql = { kind: 'value', value: (book: string): string => book + text };
+  const { schema } = withExtensions(bookshop, 'isSoldOut', { sql });
   await expect(start(LINE, LINE, { schema })).rejects.toThrow(message);
 });
