@@ -16,10 +16,8 @@ function memberOf(typeName: string, name: string) {
 }
 
 function argumentOf(name: string, argument: string) {
-  const found = petStore.schema
-    .getQueryType()
-    ?.getFields()
-    [name]?.args.find((arg) => arg.name === argument);
+  const field = petStore.schema.getQueryType()?.getFields()[name];
+  const found = field?.args.find((arg) => arg.name === argument);
   if (!found) throw new Error(`The schema has no Query.${name}(${argument}:).`);
   return found;
 }

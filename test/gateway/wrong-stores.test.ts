@@ -83,7 +83,7 @@ function createStore({ model = Things, sizes = ENUMS.Size.values, ...parts }: Pa
   const things = createRepository(createTables<Models>({ Thing: model, Owner }, ENUMS)('Thing'), {
     inputs: {},
     filters: () => ({}),
-    sorts: { id: 'Order by id.' } as Record<string, string>,
+    sorts: { id: 'Order by id.' },
     errors: [ThingBroken],
     ...parts.rows,
   });
@@ -123,6 +123,10 @@ function createStore({ model = Things, sizes = ENUMS.Size.values, ...parts }: Pa
   );
   parts.define?.(builder);
   return { ...petStore, ...store.createSchema() };
+}
+
+async function* tick() {
+  yield 1;
 }
 
 const withFilter = (wanted: unknown): Parts => ({ rows: { filters: () => ({ wanted }) } });
@@ -266,9 +270,7 @@ describe('a store does not start, and says why', () => {
           builder.subscriptionField('tick', (t) =>
             t.int({
               description: 'Ticks.',
-              subscribe: async function* subscribe() {
-                yield 1;
-              },
+              subscribe: tick,
               resolve: Number,
             }),
           ),

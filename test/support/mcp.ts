@@ -1,5 +1,16 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { onTestFinished } from 'vitest';
+
+/** Writes the documents of tools to a folder, and returns the folder. */
+export function writeTools(folder: string, documents: Readonly<Record<string, string>>): string {
+  for (const [name, text] of Object.entries(documents)) {
+    writeFileSync(join(folder, `${name}.graphql`), text);
+  }
+  return folder;
+}
 
 interface Target {
   readonly url: string;
