@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
@@ -69,9 +68,3 @@ export const withExtensions = (store: Store, name: string, extensions: object): 
       own === name ? { ...field, extensions: { ...field.extensions, ...extensions } } : field,
   }),
 });
-
-/** Generates the code of a copy from its schema.prisma. */
-export function generateIn(copy: string): void {
-  const schema = join(copy, 'schema.prisma');
-  execFileSync('npx', ['prisma', 'generate', '--schema', schema], { stdio: 'pipe' });
-}
