@@ -21,14 +21,12 @@ const FORGED = JSON.stringify({ query: FORGE });
 const urlOf = (params: Record<string, string>): string =>
   `/graphql?${new URLSearchParams(params).toString()}`;
 
-const post = (body: BodyInit, headers: Record<string, string> = {}, target = '/graphql') =>
-  gateway.rest(target, {
-    method: 'POST',
-    headers: { 'content-type': JSON_TYPE, ...headers },
-    body,
-    // For a stream.
-    ...{ duplex: 'half' },
-  });
+const post = (body: BodyInit, headers: Record<string, string> = {}, target = '/graphql') => {
+  const all = { 'content-type': JSON_TYPE, ...headers };
+  // `duplex` is for a stream.
+  const init = { method: 'POST', headers: all, body, duplex: 'half' };
+  return gateway.rest(target, init);
+};
 
 const get = (params: Record<string, string>, headers: Record<string, string> = {}) =>
   gateway.rest(urlOf(params), { headers });
@@ -42,8 +40,8 @@ const ofLength = (length: number): string =>
     query: TYPENAME.padEnd(length),
     variables: { x: Array(10).fill('y'.repeat(10_000)) },
   });
-const inChunks = (text: string): BodyInit => {
-  const stream = Readable.toWeb(Readable.from([Buffer.from(text)]));
+const inChunks = (whole: string): BodyInit => {
+  const stream = Readable.toWeb(Readable.from([Buffer.from(whole)]));
   return stream as ReadableStream<Uint8Array<ArrayBuffer>>;
 };
 
