@@ -1,42 +1,11 @@
 import { expect, it } from 'vitest';
 
-import { createRepository, createTables, filterBy, StoreBuilder } from '../../src/gateway/index.ts';
+import { createTables, StoreBuilder } from '../../src/gateway/index.ts';
 import { petStore } from '../../src/store/index.ts';
 import type PrismaTypes from './bookshop/generated/pothos.ts';
 import { getDatamodel } from './bookshop/generated/pothos.ts';
 import { ENUMS, TABLES } from './bookshop/generated/tables.ts';
 import { bookshop } from './bookshop/index.ts';
-
-it('a store with an unindexed filter or sort order does not start', () => {
-  const scanned = createTables<PrismaTypes>(TABLES, ENUMS)('Book');
-  const sorts = { id: 'Order by id.' };
-  const byCopies = {
-    copies: filterBy.value(scanned.fields.copies, { only: 'with so many copies' }),
-  };
-  expect(() => createRepository(scanned, { inputs: {}, filters: () => byCopies, sorts })).toThrow(
-    'books.copies',
-  );
-  expect(() =>
-    createRepository(scanned, { inputs: {}, filters: () => ({}), sorts: { copies: 'By copies.' } }),
-  ).toThrow(
-    'A list of books needs an index that starts with books.copies. Add `@@index([copies, id])` to its model in ' +
-      'schema.prisma, and a CREATE INDEX to a migration.',
-  );
-});
-
-it('a filter by a related row whose table also has the referring column is an error', () => {
-  const table = createTables<PrismaTypes>(TABLES, ENUMS);
-  const [books, authors] = [table('Book'), table('Author')];
-  const repository = createRepository(authors, {
-    inputs: {},
-    filters: () => ({}),
-    sorts: { number: 'By number.' },
-  });
-  const byName = filterBy.value(authors.fields.name, { only: 'by an author' });
-  const filterWith = (by: string) => filterBy.related({ table: repository, by }, byName);
-  expect(() => filterWith('name')).toThrow('authors has a column of this name, too');
-  expect(() => filterWith(books.fields.authorId.ownColumn)).not.toThrow();
-});
 
 it('a null in a recorded row is null, and a column that the row does not have has its default', () => {
   const { fields, fromRecorded } = createTables<PrismaTypes>(

@@ -124,6 +124,11 @@ async function* tick() {
   yield 1;
 }
 
+const withColumn = (name: string, more: object) =>
+  ({
+    ...Things,
+    columns: { ...Things.columns, [name]: { ...Things.columns[name], ...more } },
+  }) as typeof Things;
 const withFilter = (wanted: unknown): Parts => ({ rows: { filters: () => ({ wanted }) } });
 const withGroups = (by: object): Parts => ({ rows: { groups: () => ({ by, sum: [own.copies] }) } });
 const ofOwner = { table: owned, by: 'owner_id' };
@@ -131,6 +136,9 @@ const known = owned.fields.isKnown;
 const only = 'that match';
 const cannotCheck =
   'The filter wanted of things must not set `changes`: it cannot be checked for recorded rows.';
+const noIndex =
+  'A list of things needs an index that starts with things.copies. Add `@@index([copies, id])` to its model in ' +
+  'schema.prisma, and a CREATE INDEX to a migration.';
 const noPlugin = 'has the option validate, which nothing reads.';
 const plugin = { validate: true };
 
@@ -198,13 +206,7 @@ describe('a store does not start, and says why', () => {
       'groups by the column of a row that need not exist',
       {
         ...withGroups({ isKnown: groupBy.related(ofOwner, known) }),
-        model: {
-          ...Things,
-          columns: {
-            ...Things.columns,
-            ownerId: { ...Things.columns['ownerId'], isNullable: true },
-          } as typeof Things.columns,
-        },
+        model: withColumn('ownerId', { isNullable: true }),
       },
       "Groups of things can't use owners.is_known: it must be a column of owners, to which each owner_id must refer.",
     ],
@@ -232,16 +234,28 @@ describe('a store does not start, and says why', () => {
     [
       'a sort by a string that is too long for an index',
       {
-        model: {
-          ...Things,
-          columns: {
-            ...Things.columns,
-            word: { ...Things.columns['word'], maxLength: 256 },
-          } as typeof Things.columns,
-        },
+        model: withColumn('word', { maxLength: 256 }),
         rows: { sorts: { word: 'Order by word.' } },
       },
       'A list of things cannot be sorted by word: its column must be @db.VarChar(255) or shorter.',
+    ],
+    [
+      'a sort without an index',
+      {
+        model: withColumn('copies', { isIndexed: false }),
+        rows: { sorts: { copies: 'Order by copies.' } },
+      },
+      noIndex,
+    ],
+    [
+      'a filter without an index',
+      {
+        model: withColumn('copies', { isIndexed: false }),
+        rows: {
+          filters: ({ copies }: typeof own) => ({ wanted: filterBy.value(copies, { only }) }),
+        },
+      },
+      noIndex,
     ],
     [
       'a list by a column that does not refer to rows',
@@ -289,12 +303,17 @@ describe('a store does not start, and says why', () => {
   it.each([
     ['words in an enum', () => filterBy.words(own.size, { only }), 'things.size has no words.'],
     [
+      'a filter by a related row whose table also has the referring column',
+      () => filterBy.related({ ...ofOwner, by: 'is_known' }, filterBy.value(known, { only })),
+      'owners has a column of this name, too',
+    ],
+    [
       'groups by a string',
       () => groupBy.value(own.word),
       'groupBy.value needs an enum, a boolean or a foreign key, unlike things.word.',
     ],
   ])('%s', (_what, create, sentence) => {
-    expect(create).toThrow(new Error(sentence));
+    expect(create).toThrow(sentence);
   });
 });
 
