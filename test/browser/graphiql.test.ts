@@ -1,8 +1,7 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { readExamples } from '../../src/gateway/site/graphiql.ts';
-import { petStore } from '../../src/store/index.ts';
+import { readExamples } from '../support/browsing.ts';
 import { execute, openExample, toggleExamples } from '../support/graphiql.ts';
 import {
   describeInChromium,
@@ -67,7 +66,7 @@ describeInChromium((chromium) => {
 
     it("opens and executes each example that is not a subscription, in a tab with the operation's name", async () => {
       const links = await page.locator('#examples a').all();
-      expect(links).toHaveLength((await readExamples(petStore.pages.examples)).length);
+      expect(links).toHaveLength((await readExamples(chromium.gateway)).length);
       for (const link of links) {
         const query = new URL((await link.getAttribute('href')) ?? '', page.url()).searchParams;
         const [, name] = /^(?:query|mutation) (\w+)/m.exec(query.get('query') ?? '') ?? [];

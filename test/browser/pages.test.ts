@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs';
+
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { readGuide } from '../../src/gateway/site/guide.ts';
 import { petStore } from '../../src/store/index.ts';
 import { SCHEMES, setScheme } from '../support/browser.ts';
 import {
@@ -13,7 +14,8 @@ import {
   PHONE,
 } from '../support/in-chromium.ts';
 
-const GUIDE = readGuide({ store: petStore }).map(({ name }) => `/guide/${name}`);
+const documents: { name: string }[] = JSON.parse(readFileSync(petStore.pages.guide ?? '', 'utf8'));
+const GUIDE = documents.map(({ name }) => `/guide/${name}`);
 const PAGES = ['/', '/graphql', '/docs', '/docs/moving', '/guide', ...GUIDE, '/unknown'];
 
 // What the scripts of a page add last.

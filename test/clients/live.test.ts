@@ -11,7 +11,6 @@ import {
   type Subscribe,
   withIds,
 } from '../../docs/examples/live.ts';
-import { ROOT } from '../../src/store/root.ts';
 import { type Gateway, gateway, startOther, useGateway } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 import { hashOf, toManifest, withManifest } from '../support/manifest.ts';
@@ -32,7 +31,7 @@ const WAIT = { timeout: 10_000, interval: 5 };
 // arrive together, and graphql-sse 2.6.1 delivers none of a chunk that ends within a message, so they must be fewer.
 const LIMIT = 4000;
 
-const SCHEMA = readFileSync(new URL('schema.graphql', ROOT), 'utf8');
+const SCHEMA = readFileSync('schema.graphql', 'utf8');
 
 useGateway();
 

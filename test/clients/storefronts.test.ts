@@ -5,7 +5,6 @@ import { extname } from 'node:path';
 import type { Locator, Page, Request } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { ROOT } from '../../src/store/root.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { describeInChromium } from '../support/in-chromium.ts';
 import { closeServer, listen } from '../support/listen.ts';
@@ -17,7 +16,7 @@ const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javas
 const createSite = (): Server =>
   createServer(({ url = '' }, response) => {
     const { pathname } = new URL(url, 'http://localhost');
-    const file = new URL(`docs/examples${pathname}`, ROOT);
+    const file = `docs/examples${pathname}`;
     response.setHeader('Content-Type', TYPES[extname(pathname)] ?? 'text/plain');
     response.end(existsSync(file) ? readFileSync(file) : '');
   });

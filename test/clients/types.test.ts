@@ -1,17 +1,15 @@
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join, resolve } from 'node:path';
 
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { ROOT } from '../../src/store/root.ts';
 import { useFolder } from '../support/folders.ts';
 import { gateway, useGateway } from '../support/gateway.ts';
 import { makePet, stockOf } from '../support/make.ts';
 import { compile, load, runGenerator } from './compiled-clients.ts';
 import { watchFetch } from './watched-fetch.ts';
 
-const MODULES = fileURLToPath(new URL('test/clients/node_modules', ROOT));
+const MODULES = resolve('test/clients/node_modules');
 
 /** Reads a file from types/. */
 const read = (file: string): string =>

@@ -1,7 +1,6 @@
 import { raw } from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { readConfig } from '../../src/gateway/config/config.ts';
 import { TABLES } from '../../src/store/generated/tables.ts';
 import { petStore } from '../../src/store/index.ts';
 import { type OpenApi, openApiOf, resolve } from '../support/documented.ts';
@@ -19,7 +18,7 @@ let document: OpenApi;
 
 beforeAll(async () => {
   await makeOrder(gateway, await makePet(gateway, { stock: 2 }));
-  document = openApiOf(readConfig({}));
+  document = openApiOf();
   broken = await startGateway();
   const statements = [
     'create table failure (code text)',

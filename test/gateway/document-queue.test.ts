@@ -1,12 +1,8 @@
 import { EventEmitter, once } from 'node:events';
 
-import { parse } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { readConfig } from '../../src/gateway/config/config.ts';
-import { Documents } from '../../src/gateway/operation/documents.ts';
-import { ParsedDocument } from '../../src/gateway/operation/operation.ts';
-import type { Call } from '../../src/gateway/operation/request.ts';
 import { petStore } from '../../src/store/index.ts';
 import { type Gateway, gateway, useGateway, useOther } from '../support/gateway.ts';
 import { hashOf } from '../support/manifest.ts';
@@ -19,6 +15,11 @@ useGateway({ ...AUTH_BY_SECRET, DOCUMENTS: 'automatic' });
 const readable = useOther({ ...AUTH_BY_SECRET, AUTH_READ: 'open' });
 /** A gateway that responds within 100 ms, even if a document has to wait. */
 const hasty = useOther({ RESPONSE_TIMEOUT_MS: '100' });
+/** A gateway whose store's plugin notes each document that is parsed. */
+const parsed: string[] = [];
+const noteParsed: Plugin = { onParse: ({ params }) => void parsed.push(String(params.source)) };
+const counting = useOther(AUTH_BY_SECRET, {}, { ...petStore, plugins: [noteParsed] });
+const countParsed = (text: string): number => parsed.filter((one) => one === text).length;
 let ann: Record<string, string>;
 let bob: Record<string, string>;
 beforeAll(async () => {
@@ -122,59 +123,47 @@ describe('a new document', () => {
   });
 });
 
-const ask = async (params: object, headers: Record<string, string> = {}): Promise<number> =>
-  (await post(gateway, params, { headers })).status;
-
-const parsedFrom = (text: string) => new ParsedDocument(petStore.schema, parse(text));
-const ofAnn = { subject: 'ann', scopes: new Set<string>() };
+const askOf = async (
+  to: Gateway,
+  params: object,
+  headers: Record<string, string> = {},
+): Promise<number> => (await post(to, params, { headers })).status;
+const ask = (params: object, headers?: Record<string, string>): Promise<number> =>
+  askOf(gateway, params, headers);
 
 it('a new document that many callers send is accepted as a known document by all callers but the first, however long they wait', async () => {
-  const documents = new Documents(readConfig({ RESPONSE_TIMEOUT_MS: '1000' }), petStore.schema);
-  const text = '{ sentByMany: __typename }';
-  const parsed = parsedFrom(text);
-  const req = {} as Call['req'];
-  const recipient = { destroyed: false };
-  const send = (subject: string) => {
-    const caller = { subject, scopes: new Set<string>() };
-    const requestLog = { id: subject };
-    const request = { caller, req, requestLog, recipient, arrivedAt: performance.now() };
-    return documents.inTurn(text, request, (known) => {
-      documents.add(text, parsed, caller);
-      return known;
-    });
-  };
-  // Its queue is busy until the next tick, so all of them wait.
-  const busy = {
-    caller: ofAnn,
-    req,
-    requestLog: { id: 'ann' },
-    recipient,
-    arrivedAt: performance.now(),
-  };
-  void documents.inTurn('{ other: __typename }', busy, () => {});
-  const subjects = Array.from({ length: 20 }, (_, n) => `caller ${n}`);
-  const [first, ...others] = await Promise.all(subjects.map(send));
-  expect(first).toBeUndefined();
-  expect(others).toEqual(others.map(() => parsed));
+  const query = renew('{ sentByMany: __typename }');
+  const callers = await Promise.all(
+    Array.from({ length: 20 }, async (_, n) => bearing(await mint({ sub: `caller ${n}` }))),
+  );
+  const { all } = await flood(counting, ann);
+  const statuses = await Promise.all(callers.map((headers) => askOf(counting, { query }, headers)));
+  expect(new Set(statuses)).toEqual(new Set([200]));
+  expect(countParsed(query)).toBe(1);
+  await all;
 });
 
 describe('a cached document', () => {
-  const short = '{ short: __typename }';
   const long = renew('{ __typename }');
-  const many = Array.from({ length: 1001 }, (_, index) => `{ a${index}: __typename }`);
 
   it('is executed while new documents from the same caller wait', async () => {
     await post(gateway, { query: long }, { headers: ann });
     await expectOvertaking(gateway, long, ann, await flood(gateway, ann));
   });
 
-  it('is not evicted by documents from callers without a token if its own caller has a token', () => {
-    const documents = new Documents(readConfig({ RESPONSE_TIMEOUT_MS: '1000' }), petStore.schema);
-    documents.add(short, parsedFrom(short), ofAnn);
-    for (const text of many)
-      documents.add(text, parsedFrom(text), { ...ofAnn, subject: undefined });
-    expect(documents.find(short, ofAnn)).toBeDefined();
-    expect(documents.find(short, { ...ofAnn, subject: undefined })).toBeUndefined();
+  it('is not evicted by documents from callers without a token if its own caller has a token', async () => {
+    const query = '{ kept: __typename }';
+    await askOf(counting, { query }, ann);
+    await askOf(counting, { query });
+    // Each counts as more than 10 MB, and the gateway keeps 50 MB.
+    for (let count = 1; count <= 5; count += 1) {
+      const large = renew(repeat(500, (index) => `query Q${index} { __typename }`));
+      expect(await askOf(counting, { query: large, operationName: 'Q0' })).toBe(200);
+    }
+    await askOf(counting, { query }, ann);
+    expect(countParsed(query)).toBe(2);
+    await askOf(counting, { query });
+    expect(countParsed(query)).toBe(3);
   });
 
   it('cannot be executed by its hash with a token if it has only been sent without a token', async () => {

@@ -2,9 +2,8 @@ import { EventEmitter, once } from 'node:events';
 
 import { describe, expect, it } from 'vitest';
 
-import type { Database } from '../../src/gateway/database/database.ts';
 import { askCost, expectRejected } from '../support/cost.ts';
-import { gateway, startGateway, startOther, useGateway } from '../support/gateway.ts';
+import { type Gateway, gateway, startGateway, startOther, useGateway } from '../support/gateway.ts';
 import { letASecondPass } from '../support/logged.ts';
 import { post, TIMES_UNTIL_COMPILED } from '../support/post.ts';
 import { repeat } from '../support/repeat.ts';
@@ -189,7 +188,7 @@ it('MAX_COST limits the cost of an operation', async () => {
 async function startWaiting() {
   const door = new EventEmitter();
   const opened = once(door, 'open');
-  const open = async (): Promise<Database> => ({
+  const open = async (): Promise<Gateway['db']> => ({
     ...gateway.db,
     query: (...asked) => opened.then(() => gateway.db.query(...asked)),
     write: (...asked) => opened.then(() => gateway.db.write(...asked)),

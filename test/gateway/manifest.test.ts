@@ -4,12 +4,8 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { makeManifest } from '../../scripts/manifest.ts';
-import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
-import { readManifest } from '../../src/gateway/operation/manifest.ts';
-import { petStore } from '../../src/store/index.ts';
 import { makeFolder } from '../support/folders.ts';
-import { hashOf, withManifest } from '../support/manifest.ts';
-import { bookshop } from './bookshop/index.ts';
+import { hashOf } from '../support/manifest.ts';
 
 /** Creates the manifest of some files; returns its text and the program's result. */
 const make = (files: Record<string, string>) => {
@@ -85,54 +81,5 @@ describe('npm run manifest', () => {
     expect(makeManifest('none')).toEqual({ code: 1, message: 'none is not a folder.' });
     const { end } = make({ 'a.txt': COUNT, 'a.graphql': 'fragment F on Pet { id }' });
     expect(end).toEqual({ code: 1, message: expect.stringMatching(/contain no operation\.$/) });
-  });
-});
-
-const APOLLO = { format: 'apollo-persisted-query-manifest', version: 1 };
-
-const read = (content: unknown) =>
-  withManifest(content, (file) =>
-    Array.from(readManifest(file, petStore.schema, readConfig({})), ([id, { text }]) => [id, text]),
-  );
-
-describe('DOCUMENTS_MANIFEST', () => {
-  it('is validated against the schema of each store, even if two stores share a configuration', () =>
-    withManifest({ a: COUNT }, (file) => {
-      const config = readConfig({});
-      expect(readManifest(file, petStore.schema, config).size).toBe(1);
-      expect(() => readManifest(file, bookshop.schema, config)).toThrow(ConfigError);
-    }));
-
-  it.each([
-    ['the manifest of Relay and GraphQL Code Generator', { a: COUNT }],
-    [
-      "Apollo's manifest",
-      { ...APOLLO, operations: [{ id: 'a', name: 'A', type: 'query', body: COUNT }] },
-    ],
-  ])('accepts %s', async (_whose, content) => {
-    expect(await read(content)).toEqual([['a', COUNT]]);
-  });
-
-  it.each([
-    ['a file that is not JSON', '{ a', /^DOCUMENTS_MANIFEST can't be read: /],
-    [
-      'a manifest with a document that does not parse',
-      { a: COUNT, b: '{' },
-      /^The document b in .* cannot be executed: Syntax Error/,
-    ],
-    [
-      'a manifest with a document that is too long',
-      { b: `${COUNT}#${'x'.repeat(50_000)}` },
-      /^The document b in .* cannot be executed: /,
-    ],
-    [
-      'a manifest with a duplicate id',
-      { a: COUNT, 'sha256:a': COUNT },
-      /contains two documents with the id a\.$/,
-    ],
-  ])('rejects %s', async (_what, content, sentence) => {
-    const refused = read(content);
-    await expect(refused).rejects.toThrow(ConfigError);
-    await expect(refused).rejects.toThrow(sentence);
   });
 });

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 
 import sql from 'sql-template-tag';
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { VERSION } from '../../src/gateway/config/version.ts';
 import { connectTo } from '../support/callers.ts';
 import { type Gateway, gateway as first, startOther, useGateway } from '../support/gateway.ts';
 import { createSocketClient, openEvents } from '../support/live.ts';
@@ -389,7 +389,8 @@ describe('the metrics of a gateway', () => {
   it("contain its version, and the dates of its REST operations' deprecation and sunset", async () => {
     const own = await startOther({ SUNSET_DATE: '2027-06-30' });
     const samples = await readMetrics(own);
-    expect(sumOf(samples, 'gateway_build_info', { version: VERSION })).toBe(1);
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    expect(sumOf(samples, 'gateway_build_info', { version })).toBe(1);
     const dates = (name: string) =>
       samples
         .filter((sample) => sample.name === `operation_${name}_timestamp_seconds`)

@@ -2,10 +2,7 @@ import { rmSync } from 'node:fs';
 
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
-import { readConfig } from '../../src/gateway/config/config.ts';
-import { checkDatabase } from '../../src/gateway/schema/check-database.ts';
-import { createLog } from '../../src/gateway/telemetry/log.ts';
-import { copyBookshop, type Edit, importBookshop, openPgliteOf } from '../support/bookshop.ts';
+import { copyBookshop, type Edit, importBookshop, openNew } from '../support/bookshop.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { openEvents } from '../support/live.ts';
 import { letASecondPass } from '../support/logged.ts';
@@ -83,182 +80,13 @@ const EDITS: readonly Edit[] = [
   ),
 ];
 
-const TITLE_IN_GROUPS: Edit = [
-  'book.ts',
-  '({ authorId, releasedOn, copies }) => ({',
-  '({ authorId, releasedOn, copies, title }) => ({',
-];
-
-describe('a store with a mistake does not start, and says why', () => {
-  it.each<[string, Edit[], string]>([
-    [
-      'a misspelt scope',
-      [['book.ts', 'fields.create(), scope', "fields.create(), scope: 'books:wirte'"]],
-      "Mutation.createBook has the scope books:wirte, which is not in the builder's `scopes`: books:write.",
-    ],
-    [
-      'a scope of a field of Query',
-      [['book.ts', 't.field(fields.row)', 't.field({ ...fields.row, scope })']],
-      'Query.book must not have the option scope, which only mutations have: set extensions.scope.',
-    ],
-    [
-      'a misspelt scope of a field',
-      [
-        [
-          'author.ts',
-          "t.exposeString('name')",
-          "t.exposeString('name', { extensions: { scope: 'raed' } })",
-        ],
-      ],
-      "Author.name has the scope raed, which is not in the builder's `scopes`: books:write.",
-    ],
-    [
-      'a count that Prisma would read',
-      [
-        [
-          'author.ts',
-          "t.exposeString('name')",
-          "t.exposeString('name'), works: t.relationCount('books')",
-        ],
-      ],
-      'Author.works would be read by Prisma, which the gateway does not use: use relatedRow, listBy or countBy.',
-    ],
-    [
-      'a list whose size is replaced by a cost',
-      [
-        ['book.ts', '  Id,', '  Id,\n  listOf,'],
-        addTo(
-          IN_QUERY,
-          `counts: t.intList({
-            description: 'Numbers.',
-            extensions: { ...listOf(100), directives: { cost: { weight: '9' } } },
-            resolve: () => [],
-          }),`,
-        ),
-      ],
-      'Query.counts needs the maximum size of its list: extensions: listOf(100), for example, or ' +
-        'extensions: { directives: { ...listOf(100).directives, cost } } with a cost.',
-    ],
-    [
-      'groups without keys',
-      [
-        ['book.ts', 'authorId: groupBy.value(authorId),', ''],
-        ['book.ts', 'releasedOnDay: groupBy.day(releasedOn),', ''],
-        ['book.ts', 'releasedOnMonth: groupBy.month(releasedOn),', ''],
-      ],
-      'Groups of books need a key.',
-    ],
-    [
-      'groups by a string',
-      [['book.ts', 'groupBy.value(authorId)', 'groupBy.value(title)'], TITLE_IN_GROUPS],
-      'groupBy.value needs an enum, a boolean or a foreign key, unlike books.title.',
-    ],
-    [
-      'groups by the column of a row that need not exist',
-      [
-        [
-          'book.ts',
-          'authorId: groupBy.value(authorId)',
-          `authorId: groupBy.related({ table: authors, by: 'author_id' }, authorId)`,
-        ],
-      ],
-      "Groups of books can't use books.author_id: it must be a column of authors, to which each author_id must refer.",
-    ],
-    [
-      'groups by the column of a row to which its column does not refer',
-      [
-        [
-          'book.ts',
-          'authorId: groupBy.value(authorId)',
-          `authorId: groupBy.related({ table: authors, by: 'id' }, { ...authorId, column: 'authors.author_id' })`,
-        ],
-      ],
-      "Groups of books can't use authors.author_id: it must be a column of authors, to which each id must refer.",
-    ],
-    [
-      'groups by a column of another table',
-      [['book.ts', 'groupBy.day(releasedOn)', 'groupBy.day({ ...releasedOn, column: "x.y" })']],
-      "Groups of books can't use x.y: it must be a column of books.",
-    ],
-    [
-      'groups with an id whose name is that of the object',
-      [['book.ts', 'authorId: groupBy.value(authorId)', 'author: groupBy.value(authorId)']],
-      'Groups of books have two values named AUTHOR: rename a key; that of an id must end with Id.',
-    ],
-    [
-      'groups with a key that is named like a sum',
-      [['book.ts', 'releasedOnDay: groupBy', 'copies: groupBy']],
-      'Groups of books have two values named COPIES: rename a key; that of an id must end with Id.',
-    ],
-    [
-      'a type whose list no field returns',
-      [['author.ts', '  authors: t.connection(...fields.list),\n', '']],
-      'No field returns AuthorConnection. If it is the list of a type, add t.connection(...fields.list) to Query.',
-    ],
-    [
-      'a related row that is read by a column that does not refer to it',
-      [
-        [
-          'book.ts',
-          "relatedRow(authors.required, 'authorId')",
-          "relatedRow(authors.required, 'id')",
-        ],
-      ],
-      'Book.author is read by id, which does not refer to authors.',
-    ],
-    [
-      'a filter by a related row that is read by a column that does not refer to it',
-      [
-        [
-          'book.ts',
-          "{ table: authors, by: 'author_id' },\n      filterBy",
-          "{ table: authors, by: 'copies' },\n      filterBy",
-        ],
-      ],
-      'The filter author of books reads authors by copies, which does not refer to it.',
-    ],
-    [
-      'a filter by a column of another table',
-      [['book.ts', 'filterBy.value(day,', 'filterBy.value(authors.fields.number,']],
-      "The filter day of books can't use authors.id: it must be a column of books.",
-    ],
-    [
-      'a subscription to something other than changes',
-      [
-        addTo(
-          'builder.mutationFields((t) => ({',
-          `builder.subscriptionField('tick', (t) =>
-            t.int({ description: 'Ticks.', subscribe: async function* () { yield 1; }, resolve: (n) => n as number }));`,
-        ),
-      ],
-      "Subscription.tick can't be served: subscriptions follow the change log, and each type has one of its own.",
-    ],
-  ])('%s', async (_what, edits, message) => {
-    const copy = copyBookshop(edits);
-    onTestFinished(() => rmSync(copy, { recursive: true }));
-    await expect(importBookshop(copy)).rejects.toThrow(new Error(message));
-  });
-
-  it.each([
-    [
-      'a misspelt column',
-      '.copis = 0',
-      /^The SQL of Book.isSoldOut fails: column t1.copis does not exist.$/,
-    ],
-    [
-      'another type',
-      '.copies',
-      /^The SQL of Book.isSoldOut has the type integer, but must have boolean.$/,
-    ],
-  ])('a derived value whose SQL has %s', async (_what, condition, message) => {
-    const copy = copyBookshop([['book.ts', '.copies = 0`', `${condition}\``]]);
-    onTestFinished(() => rmSync(copy, { recursive: true }));
-    const store = await importBookshop(copy);
-    const log = createLog('error');
-    const db = await openPgliteOf(store)(readConfig({}), log);
-    await expect(checkDatabase(db, store, log)).rejects.toThrow(message);
-    await db.close();
-  });
+it('a store with a field that Prisma would read does not start, and says why', async () => {
+  const count = "t.exposeString('name'), works: t.relationCount('books')";
+  const copy = copyBookshop([['author.ts', "t.exposeString('name')", count]]);
+  onTestFinished(() => rmSync(copy, { recursive: true }));
+  await expect(importBookshop(copy)).rejects.toThrow(
+    'Author.works would be read by Prisma, which the gateway does not use: use relatedRow, listBy or countBy.',
+  );
 });
 
 const isAboutStatements = (warning: unknown): boolean =>
@@ -270,7 +98,7 @@ describe('a resolver', () => {
   beforeAll(async () => {
     copy = copyBookshop(EDITS);
     const bookshop = await importBookshop(copy);
-    gateway = await startGateway({}, openPgliteOf(bookshop), {}, bookshop);
+    gateway = await startGateway({}, openNew(bookshop), {}, bookshop);
     await gateway.data(
       'mutation { createBook(input: { title: "One", isbn: "1111111111111" }) { __typename } }',
     );
@@ -281,10 +109,15 @@ describe('a resolver', () => {
   });
 
   /** Expects one masked error, and the cause in the log. */
-  function expectCause(errors: unknown, path: readonly (string | number)[], message: string): void {
+  function expectCause(
+    errors: unknown,
+    path: readonly (string | number)[],
+    cause: string | RegExp,
+  ): void {
     const extensions = { code: 'INTERNAL_SERVER_ERROR', status: 500 };
     expect(errors).toMatchObject([{ path, extensions }]);
-    expect(JSON.stringify(errors)).not.toContain(message);
+    expect(JSON.stringify(errors)).not.toMatch(cause);
+    const message = expect.stringMatching(cause);
     expect(gateway.loggedErrors.splice(0)).toMatchObject([{ err: { message }, path }]);
   }
 
@@ -353,7 +186,8 @@ describe('a resolver', () => {
     for (let time = 0; time <= TIMES_UNTIL_COMPILED; time += 1) {
       letASecondPass();
       const { errors } = await gateway.graphql('{ shelves { books } }');
-      expectCause(errors, ['shelves'], 'A statement returned 2 rows instead of one.');
+      // The second sentence is PostgreSQL's, once the query is compiled.
+      expectCause(errors, ['shelves'], /returned 2 rows instead of one|more than one row returned/);
     }
   });
 

@@ -1,27 +1,18 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 
-import Fastify from 'fastify';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { NoDeprecatedCustomRule, parse, validate } from 'graphql';
+import { describe, expect, it } from 'vitest';
 
-import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
-import { printSchema } from '../../src/gateway/schema/print.ts';
-import { fillSample } from '../../src/gateway/server/fill-sample.ts';
-import { serveAsset } from '../../src/gateway/site/assets.ts';
-import { readGuide } from '../../src/gateway/site/guide.ts';
-import { renderHome } from '../../src/gateway/site/home.ts';
-import { renderMigrationGuide } from '../../src/gateway/site/migration-guide.ts';
 import { petStore } from '../../src/store/index.ts';
-import { listOrders } from '../../src/store/order/rest.ts';
-import { getPet } from '../../src/store/pet/rest.ts';
 import { BROWSER, resolveFrom } from '../support/browsing.ts';
 import { connectTo } from '../support/callers.ts';
-import { gateway, useGateway } from '../support/gateway.ts';
+import { type Data, gateway, startOther, useGateway } from '../support/gateway.ts';
+import { withManifest } from '../support/manifest.ts';
 import { requestRaw } from '../support/raw.ts';
 import { AUTH_BY_SECRET } from '../support/tokens.ts';
 
-useGateway();
-beforeAll(() => fillSample(gateway.db, petStore));
+useGateway({ SAMPLE_STORE: 'true' });
 
 const GUIDE = [
   'api',
@@ -47,6 +38,16 @@ const urlsIn = (html: string, path: string): string[] =>
     url.startsWith('#') ? url : resolveFrom(path, url.replaceAll('&amp;', '&')),
   );
 
+/** Returns the visible text of a part of a page. */
+const textOf = (html: string): string =>
+  html
+    .replaceAll(/<[^>]*>/g, '')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');
+
 describe.each(PAGES)('the page at %s', (path) => {
   it('is HTML, and allows scripts only from the gateway', async () => {
     const response = await read(path);
@@ -70,6 +71,18 @@ describe.each(PAGES)('the page at %s', (path) => {
       const response = await read(url);
       await response.body?.cancel();
       expect([url, response.status]).toEqual([url, 200]);
+    }
+  });
+
+  it('sends and links to no operation that uses a deprecated field', async () => {
+    const html = await readText(path);
+    const linked = urlsIn(html, path)
+      .filter((url) => url.startsWith('/graphql?query='))
+      .map((url) => decodeURIComponent(textOf(url)).replace('/graphql?query=', ''));
+    const sent = Array.from(html.matchAll(/ data-query="([^"]+)"/g), ([, query = '']) => query);
+    for (const text of [...linked, ...sent]) {
+      const found = validate(petStore.schema, parse(text), [NoDeprecatedCustomRule]);
+      expect(found.map(({ message }) => message)).toEqual([]);
     }
   });
 });
@@ -108,20 +121,6 @@ it.each(['/a', '/a/b/c/'])('the page for an unknown path has no broken links: %s
   for (const url of urls) expect([url, (await read(url)).status]).toEqual([url, 200]);
 });
 
-it('an asset that is built on first request is built a second time only if the first attempt failed', async () => {
-  let made = 0;
-  const serve = serveAsset(async () => {
-    made += 1;
-    if (made === 1) throw new Error('EMFILE');
-    return { type: 'text/plain', content: 'whole' };
-  });
-  const app = Fastify().get('/', serve);
-  expect((await app.inject('/')).statusCode).toBe(500);
-  expect(await app.inject('/')).toMatchObject({ statusCode: 200, body: 'whole' });
-  await app.inject('/');
-  expect(made).toBe(2);
-});
-
 it('a large file uses less than 250 MB of memory while a hundred slow clients load it', async () => {
   const path = '/assets/graphiql/graphiql.js';
   await (await gateway.rest(path)).arrayBuffer();
@@ -136,25 +135,12 @@ it('a large file uses less than 250 MB of memory while a hundred slow clients lo
   for (const socket of readers) socket.destroy();
 });
 
-/** Returns the visible text of a part of a page. */
-const textOf = (html: string): string =>
-  html
-    .replaceAll(/<[^>]*>/g, '')
-    .replaceAll('&quot;', '"')
-    .replaceAll('&#39;', "'")
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&amp;', '&');
-
 /** Returns the code in a page's blocks with this title. */
 const codeOf = (html: string, title: string): string[] =>
   html
     .split('<figure class="code">')
     .filter((block) => block.startsWith(`<figcaption>${title}<`))
     .map((block) => textOf(/<pre[^>]*>(.*?)<\/pre>/s.exec(block)?.[1] ?? ''));
-
-const home = (environment: Record<string, string>): string =>
-  String(renderHome({ store: petStore, config: readConfig(environment) }).content);
 
 describe('the start page', () => {
   it('shows a query, the equivalent curl command, a rejected mutation, and their responses', async () => {
@@ -171,45 +157,43 @@ describe('the start page', () => {
     expect({ data: await gateway.data(mutation) }).toEqual(JSON.parse(rejection));
     expect(rejection).toContain('"code"');
   });
-
-  it('shows no curl command if DOCUMENTS=trusted, because the gateway would reject its query', () => {
-    const html = home({ DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: 'trusted.json' });
-    expect(html).not.toContain('curl');
-    expect(html).toContain('<code>documentId</code>');
-  });
-
-  it.each<[Record<string, string>, string[]]>([
-    [{}, ['/graphql?docs', '/schema.graphql', '/metrics']],
-    [{ INTROSPECTION: 'false', GRAPHIQL: 'true' }, ['/metrics']],
-    [{ ...AUTH_BY_SECRET, AUTH_READ: 'open' }, ['/graphql?docs', '/schema.graphql']],
-  ])(
-    "links to GraphiQL's documentation, the schema and the metrics, if a browser can open them: $0",
-    (environment, links) => {
-      const shown = urlsIn(home(environment), '/').filter((url) =>
-        /^\/(?:graphql\?docs|schema|metrics)/.test(url),
-      );
-      expect(shown).toEqual(links);
-    },
-  );
-
-  it('names the tools for agents only if there are any', () => {
-    expect(home({})).not.toContain('/mcp');
-    expect(home({ MCP_OPERATIONS: 'tools' })).toContain('<code>/mcp</code>');
-  });
-
-  it.each([
-    [{}, true],
-    [AUTH_BY_SECRET, false],
-    [{ ...AUTH_BY_SECRET, AUTH_READ: 'open' }, true],
-    [{ DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: 'trusted.json' }, false],
-  ])(
-    'shows the latest changes only if reading them requires neither a token nor a trusted document: $0',
-    (environment, isShown) => {
-      const html = home(environment);
-      expect([html.includes('id="changes"'), html.includes('live.js')]).toEqual([isShown, isShown]);
-    },
-  );
 });
+
+/** What pages show only with some settings: the page and the text. */
+const SETTLED = {
+  curl: ['/', 'curl '],
+  ids: ['/', '<code>documentId</code>'],
+  docs: ['/', 'href="./graphql?docs"'],
+  schema: ['/', 'href="./schema.graphql"'],
+  metrics: ['/', 'href="./metrics"'],
+  tools: ['/', '<code>/mcp</code>'],
+  changes: ['/', 'id="changes"'],
+  live: ['/', 'live.js'],
+  rest: ['/docs/moving', 'href="../pets/1"'],
+} as const;
+
+it.each<[Record<string, string>, (keyof typeof SETTLED)[]]>([
+  [{}, ['curl', 'docs', 'schema', 'metrics', 'changes', 'live', 'rest']],
+  [{ INTROSPECTION: 'false', GRAPHIQL: 'true' }, ['curl', 'metrics', 'changes', 'live', 'rest']],
+  [AUTH_BY_SECRET, ['curl', 'docs', 'schema']],
+  [{ ...AUTH_BY_SECRET, AUTH_READ: 'open' }, ['curl', 'docs', 'schema', 'changes', 'live', 'rest']],
+  [{ DOCUMENTS: 'trusted' }, ['ids', 'schema', 'metrics', 'rest']],
+  [
+    { MCP_OPERATIONS: 'src/store/tools' },
+    ['curl', 'docs', 'schema', 'metrics', 'tools', 'changes', 'live', 'rest'],
+  ],
+])(
+  'the pages of a gateway with %j show only what a browser can open or read: %j',
+  async (environment, expected) => {
+    const own = await withManifest({}, (DOCUMENTS_MANIFEST) =>
+      startOther({ DOCUMENTS_MANIFEST, ...environment }),
+    );
+    const texts: Record<string, string> = {};
+    for (const path of ['/', '/docs/moving']) texts[path] = await (await own.rest(path)).text();
+    const shown = Object.entries(SETTLED).filter(([, [path, text]]) => texts[path]?.includes(text));
+    expect(shown.map(([what]) => what)).toEqual(expected);
+  },
+);
 
 describe('the guide', () => {
   it('has a link to each document in /llms.txt', async () => {
@@ -280,11 +264,24 @@ describe('the guide', () => {
   });
 });
 
-it('the schema is served as text', async () => {
+it('the schema is served as text, and schema.graphql has the same', async () => {
   const response = await gateway.rest('/schema.graphql');
   expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8');
-  expect(await response.text()).toBe(printSchema(petStore.schema));
+  expect(await response.text()).toBe(readFileSync('schema.graphql', 'utf8'));
 });
+
+/** Returns rows of GraphQL as REST has them. */
+const asInRest = (rows: Data): object[] =>
+  [rows]
+    .flat()
+    .map((row: object) =>
+      Object.fromEntries(
+        Object.entries(row).map(([name, value]) => [
+          name,
+          /id$/i.test(name) ? Number(value) : name === 'status' ? value.toLowerCase() : value,
+        ]),
+      ),
+    );
 
 describe('the migration guide', () => {
   it.each([...petStore.rest.routes])('names the successor of $name', async (operation) => {
@@ -297,34 +294,19 @@ describe('the migration guide', () => {
     expect(html).toContain(encodeURIComponent(query));
   });
 
-  it('links to REST responses unless they require a token', async () => {
-    const link = `href="..${getPet.migration.request}"`;
-    expect(await readText('/docs/moving')).toContain(link);
-    expect(
-      renderMigrationGuide({ store: petStore, config: readConfig(AUTH_BY_SECRET) }).content,
-    ).not.toContain(link);
-    const open = readConfig({ ...AUTH_BY_SECRET, AUTH_READ: 'open' });
-    expect(renderMigrationGuide({ store: petStore, config: open }).content).toContain(link);
-  });
-
-  it('shows REST requests and GraphQL queries that return the same objects', async () => {
-    const old = await (await gateway.rest(getPet.migration.request)).json();
-    const ids = { id: String(old.id), categoryId: String(old.categoryId) };
-    const { pet } = await gateway.data(getPet.migration.query);
-    expect(pet).toEqual({ ...old, ...ids, status: old.status.toUpperCase() });
-    const list: { id: number; petId: number }[] = await (
-      await gateway.rest(listOrders.migration.request)
-    ).json();
-    const { orders } = await gateway.data(listOrders.migration.query);
-    expect(orders.nodes).toEqual(
-      list.map((order) => ({ ...order, id: String(order.id), petId: String(order.petId) })),
-    );
-  });
+  it.each([...petStore.rest.routes])(
+    'shows a request and a query that return the same objects: $name',
+    async ({ migration }) => {
+      const old: Data = await (await gateway.rest(migration.request)).json();
+      const [found]: Data[] = Object.values(await gateway.data(migration.query));
+      expect(asInRest(found.nodes ?? found)).toEqual([old].flat());
+    },
+  );
 });
 
-it('a gateway whose guide has not been built does not start, and says how to build it', () => {
+it('a gateway whose guide has not been built does not start, and says how to build it', async () => {
   const pages = { ...petStore.pages, guide: new URL('file:///none/guide.json') };
-  expect(() => readGuide({ store: { ...petStore, pages } })).toThrow(
-    new ConfigError('/none/guide.json does not exist. Run `npm run build` first.'),
+  await expect(startOther({}, {}, { ...petStore, pages })).rejects.toThrow(
+    '/none/guide.json does not exist. Run `npm run build` first.',
   );
 });

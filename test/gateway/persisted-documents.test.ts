@@ -13,7 +13,7 @@ import {
   useOther,
 } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
-import { hashOf, toManifest } from '../support/manifest.ts';
+import { hashOf, toManifest, withManifest } from '../support/manifest.ts';
 import { post, searchOf, TIMES_UNTIL_COMPILED } from '../support/post.ts';
 
 type Parameters = Record<string, unknown>;
@@ -207,6 +207,43 @@ describe('a document in the manifest', () => {
       const hashed = { query: '{ no GraphQL', ...withHash(hashOf(TYPE)) };
       expect(await ask(gateway, hashed)).toEqual(TYPED);
     }
+  });
+});
+
+const APOLLO = {
+  format: 'apollo-persisted-query-manifest',
+  version: 1,
+  operations: [{ id: 'a', name: 'A', type: 'query', body: NAMED }],
+};
+
+/** Starts a gateway with a manifest. */
+const startWith = (manifest: unknown): Promise<Gateway> =>
+  withManifest(manifest, (file) => startOther({ DOCUMENTS_MANIFEST: file }));
+
+describe('DOCUMENTS_MANIFEST', () => {
+  it("can be Apollo's manifest", async () => {
+    expect(await ask(await startWith(APOLLO), { id: 'a' })).toEqual(ofTypename('named'));
+  });
+
+  it.each([
+    ['is not JSON', '{ a', /^DOCUMENTS_MANIFEST can't be read: /],
+    [
+      'has a document that does not parse',
+      { a: TYPE, b: '{' },
+      /^The document b in .* cannot be executed: Syntax Error/,
+    ],
+    [
+      'has a document that is too long',
+      { b: `${TYPE}#${'x'.repeat(50_000)}` },
+      /^The document b in .* cannot be executed: /,
+    ],
+    [
+      'has a duplicate id',
+      { a: TYPE, 'sha256:a': TYPE },
+      /contains two documents with the id a\.$/,
+    ],
+  ])('ends the start if it %s', async (_what, content, sentence) => {
+    await expect(startWith(content)).rejects.toThrow(sentence);
   });
 });
 

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { MapperKind, mapSchema } from '@graphql-tools/utils';
 import { raw } from 'sql-template-tag';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
+import { petStore } from '../../src/store/index.ts';
 import { connectTo } from '../support/callers.ts';
 import {
   type ClientError,
@@ -31,10 +33,34 @@ useGateway();
 const guarded = useOther({ ...AUTH_BY_SECRET, MAX_STREAMS_PER_CALLER: '1' });
 const small = useOther({ MAX_STREAMS: '1', MAX_RESPONSE_BYTES: '10000' });
 
+/** A gateway with a resolver that counts how often it runs, and may fail. */
+let computed = 0;
+let fails = false;
+const counted = useOther(
+  {},
+  {},
+  {
+    ...petStore,
+    schema: mapSchema(petStore.schema, {
+      [MapperKind.OBJECT_FIELD]: (field, name, type) => ({
+        ...field,
+        ...(type === 'Category' &&
+          name === 'name' && {
+            resolve: (category: { name: string }) => {
+              computed += 1;
+              if (fails) throw new Error('planned');
+              return category.name;
+            },
+          }),
+      }),
+    }),
+  },
+);
+
 const NAMES = 'subscription Names { categoryChanged { after { name } } }';
 const WAIT = { timeout: 10_000, interval: 10 };
 
-beforeEach(() => untilNoStreams(gateway, guarded, small));
+beforeEach(() => untilNoStreams(gateway, guarded, small, counted));
 
 const withCode = (code: string): object => ({ errors: [{ extensions: { code } }] });
 const named = (name: string): object => ({ categoryChanged: { after: { name } } });
@@ -245,6 +271,42 @@ describe('a new subscription', () => {
     const text = Array.from({ length: 9 }, (_, index) => `a${index}: description`).join(' ');
     const large = `subscription { categoryChanged { after { ${text} } } }`;
     expect(await (await open(small, large)).rest()).toMatchObject([withCode('RESPONSE_TOO_LARGE')]);
+  });
+});
+
+describe('the result of a change', () => {
+  it('is computed once for each operation, however many streams have it', async () => {
+    const queries = Array.from({ length: 20 }, (_, index) => NAMES.replace('Names', `N${index}`));
+    const streams = await Promise.all(
+      [...queries, ...queries].map((query) => open(counted, query)),
+    );
+    computed = 0;
+    await makeCategory(counted, 'shared');
+    for (const stream of streams) expect(await stream.data()).toEqual(named('shared'));
+    expect(computed).toBe(queries.length);
+  });
+
+  it('is not shared between streams with different variables', async () => {
+    const query = `subscription ($v: Boolean!) { categoryChanged { after { name @include(if: $v) } } }`;
+    const streams = await Promise.all(
+      [true, false, true].map((v) => open(gateway, { query, variables: { v } })),
+    );
+    await makeCategory(gateway, 'own');
+    const results = await Promise.all(streams.map((stream) => stream.data()));
+    expect(results).toEqual([named('own'), { categoryChanged: { after: {} } }, named('own')]);
+  });
+
+  it('is computed again for later streams if it has an error', async () => {
+    const after = await lastCursor(counted);
+    const query = NAMES.replace('categoryChanged', `categoryChanged(after: "${after}")`);
+    fails = true;
+    await makeCategory(gateway, 'again');
+    expect(await (await open(counted, query)).result()).toMatchObject(
+      withCode('INTERNAL_SERVER_ERROR'),
+    );
+    fails = false;
+    expect(await (await open(counted, query)).data()).toEqual(named('again'));
+    counted.loggedErrors.length = 0;
   });
 });
 

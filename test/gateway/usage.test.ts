@@ -1,72 +1,85 @@
-import { buildSchema, isObjectType, parse } from 'graphql';
-import { expect, it } from 'vitest';
+import { isEnumType, isInputObjectType, isInterfaceType, isObjectType } from 'graphql';
+import { beforeAll, expect, it } from 'vitest';
 
-import type { Usage } from '../../src/gateway/operation/accept/usage.ts';
-import { ParsedDocument } from '../../src/gateway/operation/operation.ts';
 import { petStore } from '../../src/store/index.ts';
-import { startGateway } from '../support/gateway.ts';
-import { makeCategory } from '../support/make.ts';
+import { gateway, useGateway } from '../support/gateway.ts';
+import { readMetrics, sumOf } from '../support/metrics.ts';
 
-const schema = buildSchema(`
-  type Query { pet(id: ID, old: Int @deprecated): Pet  pets(filter: Filter, status: Status): [Pet] }
-  type Mutation { sell: Pet @deprecated  buy: Pet }
-  interface Named { title: String @deprecated }
-  type Pet implements Named { title: String @deprecated  name: String  nick: String @deprecated  mother: Pet }
-  enum Status { NEW  LOST @deprecated }
-  input Filter { status: [Status]  tag: String @deprecated  or: [Filter] }
-`);
-
-/** Returns the usage of a document's operation. */
-function usageIn(query: string): Usage {
-  const operation = new ParsedDocument(schema, parse(query)).find();
-  if (!operation) throw new Error('The document has no operation.');
-  return operation.usage;
+/** Returns a type's field, input field or enum value. */
+function memberOf(typeName: string, name: string) {
+  const type = petStore.schema.getType(typeName);
+  const hasFields = isObjectType(type) || isInterfaceType(type) || isInputObjectType(type);
+  const fields = hasFields ? type.getFields() : {};
+  const member = isEnumType(type) ? type.getValue(name) : fields[name];
+  if (!member) throw new Error(`The schema has no ${typeName}.${name}.`);
+  return member;
 }
+
+function argumentOf(name: string, argument: string) {
+  const field = petStore.schema.getQueryType()?.getFields()[name];
+  const found = field?.args.find((arg) => arg.name === argument);
+  if (!found) throw new Error(`The schema has no Query.${name}(${argument}:).`);
+  return found;
+}
+
+/** What these tests deprecate in the schema. */
+const DEPRECATED = [
+  memberOf('Category', 'description'),
+  memberOf('Error', 'code'),
+  memberOf('PetNotFound', 'code'),
+  memberOf('Query', 'inventory'),
+  memberOf('PetFilter', 'name'),
+  memberOf('PetStatus', 'SOLD'),
+  argumentOf('pets', 'orderBy'),
+];
+
+beforeAll(() => {
+  for (const element of DEPRECATED) element.deprecationReason = 'Use another.';
+  return () => {
+    for (const element of DEPRECATED) element.deprecationReason = undefined;
+  };
+});
+useGateway();
 
 it.each([
   [
-    "a field of an interface, under the interface's name",
-    '{ pet { title ... on Named { title } } }',
-    ['Query.pet'],
-    ['Named.title'],
+    'a field once, also if it is skipped',
+    '{ category(id: 1) { a: description description @skip(if: true) } }',
+    ['Category.description'],
   ],
-  ['an argument', '{ pet(id: 1, old: 2) { name } }', ['Query.pet'], ['Query.pet(old:)']],
-  ['an enum value', '{ pets(status: LOST) { name } }', ['Query.pets'], ['Status.LOST']],
   [
-    'an input field',
-    '{ pets(filter: { or: [{ tag: "a", status: [LOST, NEW] }] }) { name } }',
-    ['Query.pets'],
-    ['Filter.tag', 'Status.LOST'],
+    "a field of an interface, under the interface's name",
+    'mutation { deletePet(id: "9") { ... on PetNotFound { code } ... on Error { code } } }',
+    ['Error.code'],
+  ],
+  ['a root field', '{ inventory { totalCount } }', ['Query.inventory']],
+  ['an argument', '{ pets(orderBy: { field: NAME }) { totalCount } }', ['Query.pets(orderBy:)']],
+  [
+    'an input field and an enum value',
+    '{ pets(filter: { name: "abc", status: [SOLD, PENDING] }) { totalCount } }',
+    ['PetFilter.name', 'PetStatus.SOLD'],
   ],
   [
     'the default of a variable',
-    'query ($s: Status = LOST) { pets(status: $s) { name } }',
-    ['Query.pets'],
-    ['Status.LOST'],
+    'query ($s: PetStatus = SOLD) { pets(filter: { status: [$s] }) { totalCount } }',
+    ['PetStatus.SOLD'],
   ],
-  ['a root field', 'mutation { sell { name } }', ['Mutation.sell'], ['Mutation.sell']],
 ])(
-  'the usage of a document contains the root fields and the deprecated members: %s',
-  (_what, query, roots, deprecated) => {
-    const usage = usageIn(query);
-    expect(usage.counted).toEqual(new Set([...roots, ...deprecated]));
-    expect([...usage.deprecated.keys()]).toEqual(deprecated);
+  'a response reports what is deprecated in its document, and the metrics count it: %s',
+  async (_what, query, coordinates) => {
+    const calls = async (): Promise<number[]> => {
+      const samples = await readMetrics(gateway);
+      return coordinates.map((operation) => sumOf(samples, 'operation_calls_total', { operation }));
+    };
+    const before = await calls();
+    const { extensions } = await gateway.graphql(query);
+    expect(extensions).toEqual({
+      deprecations: coordinates.map((coordinate) => ({ coordinate, reason: 'Use another.' })),
+    });
+    expect(await calls()).toEqual(before.map((count) => count + 1));
   },
 );
 
-it('a GraphQL response reports each deprecated field once, also if it is skipped, and nothing without one', async () => {
-  const type = petStore.schema.getType('Category');
-  const field = isObjectType(type) && type.getFields()['description'];
-  if (!field) throw new Error('The schema has no Category.description.');
-  field.deprecationReason = 'Use name.';
-  const gateway = await startGateway();
-  const id = await makeCategory(gateway);
-  const ask = (selection: string) => gateway.graphql(`{ category(id: ${id}) { ${selection} } }`);
-  const deprecations = [{ coordinate: 'Category.description', reason: 'Use name.' }];
-  for (const selection of ['a: description ... { description }', 'description @skip(if: true)']) {
-    expect((await ask(`name ${selection}`)).extensions).toEqual({ deprecations });
-  }
-  expect((await ask('name')).extensions).toBeUndefined();
-  field.deprecationReason = undefined;
-  await gateway.close();
+it('a response reports no deprecation if its document uses nothing deprecated', async () => {
+  expect((await gateway.graphql('{ pets { totalCount } }')).extensions).toBeUndefined();
 });

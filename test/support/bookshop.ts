@@ -1,13 +1,13 @@
-import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
+import { MapperKind, mapSchema } from '@graphql-tools/utils';
 import { inject } from 'vitest';
 
 import { openPglite } from '../../src/gateway/database/embedded/pglite.ts';
 import { openPostgres } from '../../src/gateway/database/postgres.ts';
 import type { Store } from '../../src/gateway/index.ts';
-import { takePgliteOf } from './databases.ts';
+import { takePgliteOf, usesPglite } from './databases.ts';
 import type { OpenDatabase } from './gateway.ts';
 import { createDatabaseOn, dropDatabaseOn } from './postgres.ts';
 
@@ -36,14 +36,12 @@ export async function importBookshop(copy: string): Promise<Store> {
   return bookshop;
 }
 
-/** Returns the function that opens a PGlite with the migrations of a store. */
-export const openPgliteOf =
+const openNewPglite =
   ({ migrations }: Store): OpenDatabase =>
   async (_config, log) =>
     openPglite(migrations, await takePgliteOf(migrations), log);
 
-/** Returns the function that opens a new database on PostgreSQL with the migrations of a store. */
-export const openPostgresOf =
+const openNewPostgres =
   ({ migrations }: Store): OpenDatabase =>
   async (config, log) => {
     const { server } = inject('emptyPostgres');
@@ -56,8 +54,17 @@ export const openPostgresOf =
     return { ...db, close };
   };
 
-/** Generates the code of a copy from its schema.prisma. */
-export function generateIn(copy: string): void {
-  const schema = join(copy, 'schema.prisma');
-  execFileSync('npx', ['prisma', 'generate', '--schema', schema], { stdio: 'pipe' });
-}
+/** Returns the function that opens a new database with the migrations of a store. */
+export const openNew =
+  (store: Store): OpenDatabase =>
+  (...args) =>
+    (usesPglite() ? openNewPglite : openNewPostgres)(store)(...args);
+
+/** Returns a store in which the fields with this name have other extensions. */
+export const withExtensions = (store: Store, name: string, extensions: object): Store => ({
+  ...store,
+  schema: mapSchema(store.schema, {
+    [MapperKind.OBJECT_FIELD]: (field, own) =>
+      own === name ? { ...field, extensions: { ...field.extensions, ...extensions } } : field,
+  }),
+});

@@ -3,6 +3,16 @@ export const BROWSER = {
   Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
 };
 
+/** Reads the operations in the menu of GraphiQL's examples. */
+export async function readExamples({ url }: { readonly url: string }) {
+  const html = await (await fetch(`${url}/graphql`, { headers: BROWSER })).text();
+  const links = html.matchAll(/<li><a href="\.\/graphql\?query=([^"]+)">(.*?)<\/a>/g);
+  return Array.from(links, ([, query = '', title = '']) => ({
+    title,
+    query: decodeURIComponent(query.replaceAll('&#39;', "'")),
+  }));
+}
+
 /** The target of a GET request with a query. */
 export const QUERY = `/graphql?query=${encodeURIComponent('{ __typename }')}`;
 

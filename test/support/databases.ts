@@ -128,9 +128,12 @@ async function openRawPostgres(): Promise<RawDatabase> {
   };
 }
 
+/** Whether tests run on PGlite: the database under test, or else the first of the current Vitest project. */
+export const usesPglite = (): boolean => (kind ?? inject('databases')[0]) === 'PGlite';
+
 /** Creates a copy of the empty database; close() removes it. */
 export const openRaw = (): Promise<RawDatabase> =>
-  (kind ?? inject('databases')[0]) === 'PGlite' ? openRawPglite() : openRawPostgres();
+  usesPglite() ? openRawPglite() : openRawPostgres();
 
 /**
  * Opens a copy of the empty database for a gateway; closing the database removes the copy. The copy is on the first

@@ -2,7 +2,7 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import formats from 'ajv-formats';
 import { expect } from 'vitest';
 
-import type { Config } from '../../src/gateway/config/config.ts';
+import { readConfig } from '../../src/gateway/config/config.ts';
 import { toOpenApi } from '../../src/gateway/transport/rest/openapi.ts';
 import { petStore } from '../../src/store/index.ts';
 
@@ -43,9 +43,9 @@ type Check = (response: SeenResponse) => void;
 /** Returns the check for the responses to a request; undefined if the document does not declare the request. */
 export type CheckOf = (method: string, target: string) => Check | undefined;
 
-/** The OpenAPI document of a gateway; openapi.test.ts compares it with the document that is served. */
-export const openApiOf = (config: Config): OpenApi =>
-  JSON.parse(JSON.stringify(toOpenApi(petStore, config))) as OpenApi;
+/** The OpenAPI document of a gateway with these settings; openapi.test.ts compares it with the document that is served. */
+export const openApiOf = (environment: Record<string, string> = {}): OpenApi =>
+  JSON.parse(JSON.stringify(toOpenApi(petStore, readConfig(environment)))) as OpenApi;
 
 /** Returns the target of a reference, or the value itself. */
 export function resolve<Value>({ components }: OpenApi, value: Referenced<Value>): Value {

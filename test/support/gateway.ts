@@ -3,6 +3,8 @@ import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { type Config, type Limits, readConfig } from '../../src/gateway/config/config.ts';
 import type { Database } from '../../src/gateway/database/database.ts';
 import { openPostgres } from '../../src/gateway/database/postgres.ts';
+import { fillSample } from '../../src/gateway/server/fill-sample.ts';
+import { openDatabaseOf } from '../../src/gateway/server/serve.ts';
 import { createGateway } from '../../src/gateway/server/server.ts';
 import type { Store } from '../../src/gateway/store.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
@@ -78,14 +80,20 @@ export const openThatOf =
   ({ db }: Gateway): OpenDatabase =>
   async () => ({ ...db, close: async () => {} });
 
+/** Returns how to open the database that variables name, as the program does: it is migrated, checked and filled. */
+const openNamed = (environment: Record<string, string>, store: Store): OpenDatabase =>
+  'DATABASE_URL' in environment || 'DATA_DIR' in environment
+    ? (config, log) => openDatabaseOf(store, config, log)
+    : openCopy;
+
 /**
- * Starts a gateway in this process, on a free port. Its database is a copy of the empty one, unless
- * `open` opens another. `limits` replaces limits, including those that are not settings. It serves the pet store, unless
- * `store` is another.
+ * Starts a gateway in this process, on a free port. Its database is that of DATABASE_URL or DATA_DIR, or else a copy of
+ * the empty one, unless `open` opens another; with SAMPLE_STORE=true, it is filled with the sample store. `limits` replaces
+ * limits, including those that are not settings. It serves the pet store, unless `store` is another.
  */
 export async function startGateway(
   environment: Record<string, string> = {},
-  open: OpenDatabase = openCopy,
+  open?: OpenDatabase,
   limits: Partial<Limits> = {},
   store: Store = petStore,
 ): Promise<Gateway> {
@@ -106,11 +114,12 @@ export async function startGateway(
   // On a busy machine, new documents wait for longer.
   const patient = { ...configured.limits, maxDocumentWaitMs: 60_000 };
   const config = { ...configured, limits: { ...patient, ...limits } };
-  const db = await open(config, log);
+  const db = await (open ?? openNamed(environment, store))(config, log);
+  if (environment['SAMPLE_STORE'] === 'true') await fillSample(db, store);
   const { server, stop } = await createGateway(store, db, config, log);
   const url = await listen(server);
 
-  const checkOf = createCheck(openApiOf(config));
+  const checkOf = createCheck(openApiOf(environment));
 
   const graphql: Gateway['graphql'] = async (query, variables) => {
     const { status, body } = await postForJson({ url }, { query, variables });

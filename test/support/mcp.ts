@@ -1,3 +1,6 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 import {
   Client,
   type JsonSchemaValidator,
@@ -5,6 +8,14 @@ import {
 } from '@modelcontextprotocol/client';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/ajv';
 import { onTestFinished } from 'vitest';
+
+/** Writes the documents of tools to a folder, and returns the folder. */
+export function writeTools(folder: string, documents: Readonly<Record<string, string>>): string {
+  for (const [name, text] of Object.entries(documents)) {
+    writeFileSync(join(folder, `${name}.graphql`), text);
+  }
+  return folder;
+}
 
 interface Target {
   readonly url: string;

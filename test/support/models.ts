@@ -16,6 +16,7 @@ export interface TestColumn {
   readonly type: string;
   readonly isNullable: boolean;
   readonly isUnique?: boolean;
+  readonly isReference?: boolean;
 }
 
 export const columnName = (field: string): string => toEnumName(field).toLowerCase();
@@ -48,7 +49,7 @@ export const modelOf = (
           maxLength: column.type === 'String' ? 255 : null,
           isIndexed: true,
           isUnique: column.isUnique ?? false,
-          isReference: false,
+          isReference: column.isReference ?? false,
           hasDefault: column.name === 'id',
           default: null,
         },

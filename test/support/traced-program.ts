@@ -1,88 +1,27 @@
-import { cp, readFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { cp, writeFile } from 'node:fs/promises';
+import { Session } from 'node:inspector/promises';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
-import { build, transform, type Plugin } from 'esbuild';
-import { parseAst } from 'vitest/node';
+import { build } from 'esbuild';
 
+import { readConfig } from '../../src/gateway/config/config.ts';
 import type { openDatabaseOf } from '../../src/gateway/server/serve.ts';
 import type { createGateway } from '../../src/gateway/server/server.ts';
+import { createLog } from '../../src/gateway/telemetry/log.ts';
 import type { petStore } from '../../src/store/index.ts';
+import { closeServer, listen } from './listen.ts';
 
-/** A node of a syntax tree (ESTree). */
-interface Node {
-  readonly type: string;
-  readonly start: number;
-  readonly end: number;
-  readonly body?: unknown;
-}
-
-const isNode = (value: unknown): value is Node =>
-  typeof value === 'object' && value !== null && 'type' in value;
-
-/** Returns all functions in a part of a syntax tree. */
-function functionsIn(part: unknown): Node[] {
-  if (Array.isArray(part)) return part.flatMap(functionsIn);
-  if (!isNode(part)) return [];
-  const inner = Object.values(part).flatMap(functionsIn);
-  return /Function/.test(part.type) ? [part, ...inner] : inner;
-}
-
-/** Returns the code with a call inserted at the start of each function. */
-function insertCalls(code: string, call: string): string {
-  // vitest exports no other parser.
-  // oxlint-disable-next-line typescript/no-deprecated
-  const insertions = functionsIn(parseAst(code)).flatMap(({ body }): [number, string][] => {
-    if (!isNode(body)) return [];
-    return body.type === 'BlockStatement'
-      ? [[body.start + 1, `${call};`]]
-      : [
-          [body.start, `(${call},`],
-          [body.end, ')'],
-        ];
-  });
-  // From the end, so that the other positions stay the same.
-  return insertions
-    .map((insertion, index) => ({ at: insertion[0], text: insertion[1], index }))
-    .toSorted((a, b) => b.at - a.at || b.index - a.index)
-    .reduce((text, one) => text.slice(0, one.at) + one.text + text.slice(one.at), code);
-}
-
-const traceSource: Plugin = {
-  name: 'trace-source',
-  setup: (builder) => {
-    builder.onLoad(
-      { filter: /\/src\/(gateway|store\/[a-z-]+(\/[a-z-]+)?\.ts)/ },
-      async ({ path }) => {
-        const { code } = await transform(await readFile(path, 'utf8'), { loader: 'ts' });
-        const name = JSON.stringify(relative('src', path));
-        return { contents: insertCalls(code, `globalThis.tracedFiles.add(${name})`), loader: 'js' };
-      },
-    );
-  },
-};
-
-declare global {
-  /** The files whose functions have run, in the order of the first calls. */
-  // oxlint-disable-next-line no-var
-  var tracedFiles: Set<string>;
-}
-
-/** What the program exports. */
-interface TracedProgram {
+/** What the bundle exports. */
+interface Bundle {
   readonly createGateway: typeof createGateway;
   readonly openDatabaseOf: typeof openDatabaseOf;
   readonly petStore: typeof petStore;
 }
 
-/** Bundles the source, with a call in each function that adds its file to `tracedFiles`, and imports it. */
-export async function importTraced(): Promise<TracedProgram> {
-  globalThis.tracedFiles = new Set();
-  const folder = join('node_modules', '.cache');
-  // As in build.js.
-  await cp('src/gateway/site/browser', join(folder, 'browser'), { recursive: true });
-  const outfile = join(folder, 'traced.js');
-  await build({
+/** Bundles the source into one file, in which a comment names each source file, and returns its text. */
+async function bundleSource(path: string): Promise<string> {
+  const { outputFiles } = await build({
     stdin: {
       contents: `
         export { createGateway } from './src/gateway/server/server.ts';
@@ -94,8 +33,52 @@ export async function importTraced(): Promise<TracedProgram> {
     format: 'esm',
     platform: 'node',
     packages: 'external',
-    plugins: [traceSource],
-    outfile,
+    write: false,
   });
-  return (await import(pathToFileURL(outfile).href)) as TracedProgram;
+  const text = outputFiles[0]?.text ?? '';
+  await writeFile(path, text);
+  return text;
+}
+
+/** Returns the source file of a position in the bundle; empty for generated code. */
+function fileAt(text: string, offset: number): string {
+  const [, file = ''] =
+    /^\/\/ src\/(.+)$/m.exec(text.slice(text.lastIndexOf('\n// ', offset))) ?? [];
+  return file.includes('generated') ? '' : file;
+}
+
+/** Starts a bundle of the pet store with these variables, in this process. */
+export async function startTraced(environment: Readonly<Record<string, string>>) {
+  const folder = join('node_modules', '.cache');
+  // As in build.js.
+  await cp('src/gateway/site/browser', join(folder, 'browser'), { recursive: true });
+  const { href } = pathToFileURL(join(folder, 'traced.js'));
+  const text = await bundleSource(fileURLToPath(href));
+  const session = new Session();
+  session.connect();
+  await session.post('Profiler.enable');
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+  const { createGateway, openDatabaseOf, petStore } = (await import(href)) as Bundle;
+  const config = readConfig(environment);
+  const log = createLog('error');
+  const db = await openDatabaseOf(petStore, config, log);
+  const { server } = await createGateway(petStore, db, config, log);
+  const url = await listen(server);
+  return {
+    url,
+    /** Returns the source files of which functions have run since the last call. */
+    takeFiles: async (): Promise<string[]> => {
+      const { result } = await session.post('Profiler.takePreciseCoverage');
+      const ranges = (result.find((script) => script.url === href)?.functions ?? []).flatMap(
+        (one) => one.ranges.filter(({ startOffset, count }) => startOffset > 0 && count > 0),
+      );
+      const files = new Set(ranges.map(({ startOffset }) => fileAt(text, startOffset)));
+      return [...files].filter(Boolean).toSorted();
+    },
+    close: async (): Promise<void> => {
+      session.disconnect();
+      await closeServer(server);
+      await db.close();
+    },
+  };
 }

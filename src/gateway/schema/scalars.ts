@@ -5,7 +5,7 @@ import { GraphQLError, GraphQLID, GraphQLScalarType, type GraphQLSchema } from '
  * The scalar ID: an int64 in decimal digits, or a global id (nodes.ts). JSON numbers are accepted only if they are exact.
  * parseId and parseNodeId check the text later, because their errors include the path of the argument.
  */
-export const ID = new GraphQLScalarType({
+const ID = new GraphQLScalarType({
   ...GraphQLID.toConfig(),
   serialize: String,
   parseValue: (value) => {

@@ -1,25 +1,23 @@
-import { rmSync } from 'node:fs';
-
+import { isObjectType } from 'graphql';
 import { raw } from 'sql-template-tag';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
-import {
-  copyBookshop,
-  importBookshop,
-  openPgliteOf,
-  openPostgresOf,
-} from '../../support/bookshop.ts';
+import { openNew, withExtensions } from '../../support/bookshop.ts';
 import { describeOnDatabases } from '../../support/databases.ts';
-import { gateway, startGateway, useGateway } from '../../support/gateway.ts';
-import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
+import { gateway, startOther, useGateway, useOther } from '../../support/gateway.ts';
+import { post, TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 import { untilSettled } from '../../support/settled.ts';
+import { AUTH_BY_SECRET, withScopes } from '../../support/tokens.ts';
 import { bookshop } from '../bookshop/index.ts';
 
-const OPEN = { PGlite: openPgliteOf, PostgreSQL: openPostgresOf };
+const fieldsOf = (name: string) => {
+  const type = bookshop.schema.getType(name);
+  return isObjectType(type) ? type.getFields() : {};
+};
 
-/** Returns the weight of a field of Query; undefined if it declares none. */
-const costOf = (name: string) =>
-  bookshop.schema.getQueryType()?.getFields()[name]?.extensions.directives?.cost?.weight;
+/** Returns the weight of a field; undefined if it declares none. */
+const costOf = (type: string, name: string) =>
+  fieldsOf(type)[name]?.extensions.directives?.cost?.weight;
 
 /** Expects the same data from graphql-js and from the compiled statement; returns the last number of statements. */
 async function expectData(query: string, data: object): Promise<number> {
@@ -43,8 +41,13 @@ const fails = async (fields: string): Promise<unknown> =>
       ... on Error { code message } } }`)
   ).made;
 
-describeOnDatabases((database) => {
-  useGateway({}, OPEN[database](bookshop), {}, bookshop);
+describeOnDatabases(() => {
+  useGateway({}, openNew(bookshop), {}, bookshop);
+  const guarded = useOther(
+    AUTH_BY_SECRET,
+    {},
+    withExtensions(bookshop, 'copies', { scope: 'stock:read' }),
+  );
   beforeAll(() =>
     gateway.data(`mutation {
       a: createAuthor(input: { name: "Ada" }) { __typename }
@@ -70,17 +73,11 @@ describeOnDatabases((database) => {
   });
 
   it('a computed value that is null only in its SQL is sent, with one warning for each operation', async () => {
-    const copy = copyBookshop([
-      ['book.ts', '`${book}.copies = 0`', '`nullif(${book}.copies = 0, true)`'],
-    ]);
-    onTestFinished(() => rmSync(copy, { recursive: true }));
-    const other = await importBookshop(copy);
-    const wrong = await startGateway({}, OPEN[database](other), {}, other);
-    onTestFinished(() => wrong.close());
-    await wrong.data(`mutation {
-      a: createBook(input: { title: "One", isbn: "1111111111111", copies: 2 }) { __typename }
-      b: createBook(input: { title: "Two", isbn: "2222222222222", copies: 0 }) { __typename }
-    }`);
+    const sql = {
+      kind: 'value',
+      value: (book: string): string => `nullif(${book}.copies = 0, true)`,
+    };
+    const wrong = await startOther({}, {}, withExtensions(bookshop, 'isSoldOut', { sql }));
     const sold = '{ books { nodes { isSoldOut } } }';
     for (let time = 0; time <= TIMES_UNTIL_COMPILED + 1; time += 1) {
       const nodes = [{ isSoldOut: false }, { isSoldOut: true }];
@@ -210,8 +207,30 @@ describeOnDatabases((database) => {
     });
   });
 
+  it.each([
+    ['the row that it wrote', 'id title ... on Node { id nodeId __typename }', []],
+    ['a value of another row', 'byline', ['read']],
+    ['another row', 'author { name }', ['read']],
+    ['a field with a scope of its own', 'copies', ['stock:read']],
+    ['both', 'copies author { name }', ['stock:read', 'read']],
+  ])('a mutation needs no more scopes than what it returns: %s', async (_what, fields, needed) => {
+    const query = `mutation { sellBook(id: "9") { ... on Book { ${fields} } ... on Error { code } } }`;
+    const ask = async (scopes: string[]) =>
+      post(guarded, { query }, { headers: await withScopes('books:write', ...scopes) });
+    const response = await ask(needed);
+    expect(await response.json()).toEqual({ data: { sellBook: { code: 'BOOK_NOT_FOUND' } } });
+    for (const scope of needed) {
+      expect((await ask(needed.filter((other) => other !== scope))).status).toBe(403);
+    }
+  });
+
+  it('a string field costs what the length of its column implies', () => {
+    expect([costOf('Book', 'summary'), costOf('Book', 'isbn')]).toEqual(['8', undefined]);
+  });
+
   it('a field of Query with a resolver of its own costs 100, unless it declares another cost', () => {
-    expect(['shelf', 'isIsbn', 'book', 'node', 'nodes'].map(costOf)).toEqual([
+    const names = ['shelf', 'isIsbn', 'book', 'node', 'nodes'];
+    expect(names.map((name) => costOf('Query', name))).toEqual([
       '100',
       '100',
       undefined,

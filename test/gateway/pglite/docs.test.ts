@@ -6,9 +6,6 @@ import sql from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { FILES, withPrinted } from '../../../scripts/print.ts';
-import { Variables } from '../../../src/gateway/config/variables.ts';
-import { withGatewayErrors } from '../../../src/gateway/contract/error-codes.ts';
-import { fillSample } from '../../../src/gateway/server/fill-sample.ts';
 import { petStore } from '../../../src/store/index.ts';
 import { openCopyOnPglite } from '../../support/databases.ts';
 import { type Block, blocksOf, read, requestOf } from '../../support/documents.ts';
@@ -59,6 +56,7 @@ const blocksIn = (language: string): Block[] =>
 const isRequest = ({ language, text }: Block): boolean =>
   language === 'graphql' || (language === 'sh' && text.startsWith('curl'));
 
+/** The values of all enums; one has the error codes. */
 const ENUM_VALUES = Object.values(petStore.schema.getTypeMap()).flatMap((type) =>
   isEnumType(type) ? type.getValues().map(({ name }) => name) : [],
 );
@@ -82,7 +80,7 @@ useGateway({}, openCopyOnPglite);
 async function resetStore(): Promise<void> {
   await gateway.db.write(sql`truncate categories, pets, orders, inventory_items,
     idempotency_keys, changes restart identity cascade`);
-  await fillSample(gateway.db, petStore);
+  await gateway.db.transaction((session) => petStore.fillSample(session));
 }
 
 /** Sends a request from the documentation. */
@@ -210,6 +208,11 @@ const toAnchor = (heading: string): string =>
 const hasHeading = (file: string, anchor: string): boolean =>
   [...read(file).matchAll(/^#+ (.*)$/gm)].some(([, heading = '']) => toAnchor(heading) === anchor);
 
+// config.test.ts compares this table with the variables that the gateway reads.
+const VARIABLES = Array.from(
+  read('docs/configuration.md').matchAll(/^\| `([A-Z_]+)` +\|/gm),
+  ([, name = '']) => name,
+);
 const { scripts } = JSON.parse(read('package.json')) as { scripts: object };
 const BUILT_IN = ['ci', 'install', 'audit', 'pack'];
 // Names in capitals that are neither variables of the gateway nor error codes.
@@ -261,8 +264,7 @@ describe.each(documents)('$file', ({ file, markdown }) => {
     const found = markdown.matchAll(/`([A-Z\d]+(?:_[A-Z\d]+)+)`|(?<![\w$-])(?!OTEL_)([A-Z_]+)=/g);
     const names = Array.from(found, ([, quoted, variable]) => quoted ?? variable ?? '');
     const known = [
-      ...Object.keys(Variables.shape),
-      ...Object.keys(withGatewayErrors(petStore.errorCodes)),
+      ...VARIABLES,
       ...ENUM_VALUES,
       ...exceptionsOf('GraphQL Inspector'),
       ...OTHER_NAMES,

@@ -3,7 +3,7 @@ import { type Plugin, useErrorHandler, usePayloadFormatter } from 'graphql-yoga'
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 
 import type { OperationRequest, Store } from '../../../src/gateway/index.ts';
-import { openPostgresOf } from '../../support/bookshop.ts';
+import { openNew } from '../../support/bookshop.ts';
 import { type Gateway, gateway, startOther, useGateway, useOther } from '../../support/gateway.ts';
 import { createSocketClient, openEvents } from '../../support/live.ts';
 import { post, TIMES_UNTIL_COMPILED } from '../../support/post.ts';
@@ -72,7 +72,7 @@ const again = (hooks: readonly string[]): string[] =>
 const startWith = (plugins: NonNullable<Store['plugins']>, environment = {}): Promise<Gateway> =>
   startOther(environment, {}, { ...bookshop, plugins });
 
-useGateway({}, openPostgresOf(bookshop), {}, bookshop);
+useGateway({}, openNew(bookshop), {}, bookshop);
 const probed = useOther({}, {}, { ...bookshop, plugins: [probe] });
 beforeAll(() => gateway.data(CREATE, { name: 'Ada' }));
 beforeEach(() => {

@@ -1,11 +1,9 @@
-import sql, { join, raw } from 'sql-template-tag';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import sql, { join } from 'sql-template-tag';
+import { describe, expect, it } from 'vitest';
 
-import { readConfig } from '../../../src/gateway/config/config.ts';
 import { createRepository, createTables, filterBy } from '../../../src/gateway/index.ts';
-import type { Field } from '../../../src/gateway/model/stored-table.ts';
-import { createLog } from '../../../src/gateway/telemetry/log.ts';
-import { openCopyOnPostgres, type TestDatabase } from '../../support/databases.ts';
+import { openWith } from '../../support/databases.ts';
+import { gateway, useGateway } from '../../support/gateway.ts';
 import { columnName, modelOf } from '../../support/models.ts';
 
 const ROWS = 100_000;
@@ -58,10 +56,7 @@ const visits = createRepository(createTables<{ Visit: { Shape: Row } }>({ Visit 
   inputs: {},
   filters: (fields) => ({
     ...Object.fromEntries(
-      COLUMNS.map(({ name }) => [
-        name,
-        filterBy.range((fields as Record<string, unknown>)[name] as Field<Date>, { only }),
-      ]),
+      COLUMNS.map(({ name }) => [name, filterBy.range(fields[name as never], { only })]),
     ),
     minSize: filterBy.min(fields.size, { only }),
     maxSize: filterBy.max(fields.size, { only }),
@@ -71,14 +66,7 @@ const visits = createRepository(createTables<{ Visit: { Shape: Row } }>({ Visit 
   sorts: { id: 'Order by id.', size: 'Order by size.', place: 'Order by place.' },
 });
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await openCopyOnPostgres(readConfig({}), createLog('error'));
-  for (const statement of FILL.split(';').filter((one) => one.trim() !== '')) {
-    await db.write(sql`${raw(statement)}`);
-  }
-});
-afterAll(() => db.close());
+useGateway({}, openWith(FILL));
 
 interface Plan {
   readonly 'Actual Rows': number;
@@ -97,7 +85,7 @@ async function expectFewRows(filter: object, field: string): Promise<void> {
       orderBy: { field, direction: 'ASC' },
       ...page,
     });
-    const [row] = await db.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
+    const [row] = await gateway.db.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
       sql`explain (analyze, format json) select * from visits
         where ${join(conditions, ' and ')} order by ${readingOrder} limit 21`,
       { planning },

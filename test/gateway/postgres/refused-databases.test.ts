@@ -4,11 +4,10 @@ import { pathToFileURL } from 'node:url';
 
 import { expect, inject, it } from 'vitest';
 
-import { readConfig } from '../../../src/gateway/config/config.ts';
 import type { Store } from '../../../src/gateway/index.ts';
-import { openDatabaseOf } from '../../../src/gateway/server/serve.ts';
-import { createLog } from '../../../src/gateway/telemetry/log.ts';
+import { withExtensions } from '../../support/bookshop.ts';
 import { useFolder } from '../../support/folders.ts';
+import { startGateway } from '../../support/gateway.ts';
 import { createDatabaseOn, dropDatabaseOn } from '../../support/postgres.ts';
 import { bookshop } from '../bookshop/index.ts';
 
@@ -16,8 +15,8 @@ const LINE = "SELECT record_changes_of('books', 'Book', 'id');";
 
 const folder = useFolder();
 
-/** Opens the bookshop on a new database, with other SQL in place of some in its migration. */
-async function open(
+/** Starts the bookshop on a new database, with other SQL in place of some in its migration. */
+async function start(
   sql: string,
   by: string | RegExp = LINE,
   parts: Partial<Store> = {},
@@ -29,8 +28,8 @@ async function open(
   const url = await createDatabaseOn(server);
   const store = { ...bookshop, ...parts, migrations: pathToFileURL(`${folder}/`) };
   try {
-    const db = await openDatabaseOf(store, readConfig({ DATABASE_URL: url }), createLog('error'));
-    await db.close();
+    const gateway = await startGateway({ DATABASE_URL: url }, undefined, {}, store);
+    await gateway.close();
   } finally {
     await dropDatabaseOn(server, url);
   }
@@ -39,7 +38,7 @@ async function open(
 it.each(['', LINE.replace("'Book'", "'Author'")])(
   'a store does not start if its migrations do not set up change recording for a type: %s',
   async (line) => {
-    await expect(open(line)).rejects.toThrow(
+    await expect(start(line)).rejects.toThrow(
       `Changes to the table books are not recorded. Add this line to a migration: ${LINE}`,
     );
   },
@@ -49,7 +48,7 @@ it('a store does not start if its migrations do not record who makes a change, a
   const earlier = `DO $do$ BEGIN
     EXECUTE replace(pg_get_functiondef('record_books'::regproc), 'gateway.who', 'gateway.what');
   END $do$;`;
-  await expect(open(LINE + earlier)).rejects.toThrow(
+  await expect(start(LINE + earlier)).rejects.toThrow(
     `Changes to the table books are recorded without who makes them. Add the new parts of gateway-tables.sql, and then this line, to a migration: ${LINE}`,
   );
 });
@@ -61,7 +60,7 @@ it.each(['order', 'shelfMark'])(
     if (!books) throw new Error('There are no books.');
     const renamed = { ...books, columns: { ...books.columns, copies: column } };
     const repositories = new Map([...bookshop.repositories, ['Book', renamed]]);
-    await expect(open(LINE, LINE, { repositories })).rejects.toThrow(
+    await expect(start(LINE, LINE, { repositories })).rejects.toThrow(
       `The name ${column} would need quotes in SQL.`,
     );
   },
@@ -71,7 +70,16 @@ it.each([
   ['released_on', 'RELEASED_ON', "(coalesce(released_on, 'infinity'::date))"],
   ['folded_title', 'TITLE', '(folded(title) collate "C")'],
 ])('a store does not start if a sort has no index in the database: %s', async (name, sort, key) => {
-  await expect(open('', new RegExp(`CREATE INDEX "books_${name}_.*`))).rejects.toThrow(
+  await expect(start('', new RegExp(`CREATE INDEX "books_${name}_.*`))).rejects.toThrow(
     `The sort ${sort} of books has no valid index. Add this line to a migration: CREATE INDEX ON books (${key}, id);`,
   );
+});
+
+it.each([
+  ['.copis = 0', 'The SQL of Book.isSoldOut fails: column t1.copis does not exist.'],
+  ['.copies', 'The SQL of Book.isSoldOut has the type integer, but must have boolean.'],
+])('a store does not start if the SQL of a derived value is wrong: %s', async (text, message) => {
+  const sql = { kind: 'value', value: (book: string): string => book + text };
+  const { schema } = withExtensions(bookshop, 'isSoldOut', { sql });
+  await expect(start(LINE, LINE, { schema })).rejects.toThrow(message);
 });
