@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { toNodeId } from '../../src/gateway/schema/nodes.ts';
 import { useGateway, gateway } from '../support/gateway.ts';
-import { makeCategory, makePet, mutate } from '../support/make.ts';
+import { makeCategory, makePet, mutate, nodeIdOf } from '../support/make.ts';
 
 const CATEGORY = '... on Category { id name description }';
 
@@ -74,7 +73,7 @@ describe('updating a category', () => {
 describe('deleting a category', () => {
   it('deletes a category without pets', async () => {
     const id = await makeCategory(gateway, 'Gone');
-    expect(await remove(id)).toEqual({ id, nodeId: toNodeId('Category', BigInt(id)) });
+    expect(await remove(id)).toEqual({ id, nodeId: nodeIdOf('Category', id) });
     expect(await remove(id)).toEqual({ code: 'CATEGORY_NOT_FOUND' });
   });
 

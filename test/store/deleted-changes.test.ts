@@ -1,15 +1,13 @@
 import { raw } from 'sql-template-tag';
 import { beforeEach, expect, it } from 'vitest';
 
-import { deleteOldChanges } from '../../src/gateway/changes/change-log.ts';
 import { openCopy } from '../support/databases.ts';
 import { gateway, useGateway } from '../support/gateway.ts';
 import { openEvents } from '../support/live.ts';
+import { deleteChanges } from '../support/maintenance.ts';
 import { makeCategory } from '../support/make.ts';
 import { lastCursor, untilSettled } from '../support/settled.ts';
 
-// A maximum age that every change exceeds.
-const AT_ONCE = -3_600_000;
 const EXPIRED = [{ extensions: { code: 'CURSOR_EXPIRED' } }];
 
 // Reads old changes, for a subscription or a page.
@@ -37,7 +35,7 @@ const open: typeof openCopy = async (config, log) => {
 
 async function deleteAll(): Promise<void> {
   await untilSettled(gateway.db);
-  await deleteOldChanges(gateway.db, AT_ONCE);
+  await deleteChanges(gateway);
 }
 
 useGateway({}, open);

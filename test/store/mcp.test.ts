@@ -3,8 +3,8 @@ import { readdirSync } from 'node:fs';
 
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { deleteOldChanges } from '../../src/gateway/changes/change-log.ts';
 import { gateway, startOther, useGateway, useOther } from '../support/gateway.ts';
+import { deleteChanges } from '../support/maintenance.ts';
 import { makeCategory, makeOrder, makePet, mutate, stockOf } from '../support/make.ts';
 import { callOf, callTool, connectClient, postMessage } from '../support/mcp.ts';
 import { untilSettled } from '../support/settled.ts';
@@ -212,7 +212,7 @@ describe('changes_after', () => {
     const after = data.changes.pageInfo.endCursor;
     await makeCategory(gateway);
     await untilSettled(gateway.db);
-    await deleteOldChanges(gateway.db, -3_600_000);
+    await deleteChanges(gateway);
     const { error } = await callTool(client, 'changes_after', { after });
     expect(error).toMatch(/^CURSOR_EXPIRED: .+reload/);
   });

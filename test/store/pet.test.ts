@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { toNodeId } from '../../src/gateway/schema/nodes.ts';
 import { useGateway, gateway } from '../support/gateway.ts';
-import { makeCategory, makeOrder, makePet, mutate } from '../support/make.ts';
+import { makeCategory, makeOrder, makePet, mutate, nodeIdOf } from '../support/make.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
 
 const PET = '... on Pet { id name categoryId status } ... on InvalidInput { issues { path code } }';
@@ -84,7 +83,7 @@ it('updating a pet keeps fields that are not given', async () => {
 describe('deleting a pet', () => {
   it('deletes the pet and its inventory item', async () => {
     const id = await makePet(gateway, { stock: 3 });
-    expect(await remove(id)).toEqual({ id, nodeId: toNodeId('Pet', BigInt(id)) });
+    expect(await remove(id)).toEqual({ id, nodeId: nodeIdOf('Pet', id) });
     expect(await remove(id)).toEqual({ code: 'PET_NOT_FOUND' });
     expect(await entryOf(id)).toBeNull();
   });

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 
 import { beforeAll, expect, it } from 'vitest';
 
-import { fillSample } from '../../src/gateway/server/fill-sample.ts';
 import { petStore } from '../../src/store/index.ts';
 import { gateway, useGateway } from '../support/gateway.ts';
 import { callTool, connectClient } from '../support/mcp.ts';
@@ -95,7 +94,7 @@ const DAY: [tool: string, args: Record<string, unknown>, shows: object | RegExp]
 ];
 
 useGateway({ MCP_OPERATIONS: 'src/store/tools' });
-beforeAll(() => fillSample(gateway.db, petStore));
+beforeAll(() => gateway.db.transaction(petStore.fillSample));
 
 it.each(DAY)('the tool %s answers in a day of the sample shop: %j', async (tool, args, shows) => {
   const client = await connectClient(gateway);

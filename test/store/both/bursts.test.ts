@@ -5,7 +5,7 @@ import type { Plugin } from 'graphql-yoga';
 import { raw } from 'sql-template-tag';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import type { Store } from '../../../src/gateway/store.ts';
+import type { Store } from '../../../src/gateway/index.ts';
 import { petStore } from '../../../src/store/index.ts';
 import { describeOnDatabases, openCopy } from '../../support/databases.ts';
 import { gateway, useGateway } from '../../support/gateway.ts';

@@ -1,7 +1,6 @@
 import sql, { raw } from 'sql-template-tag';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
-import { deleteOldKeys } from '../../../src/gateway/model/idempotency.ts';
 import { TABLES } from '../../../src/store/generated/tables.ts';
 import { petStore } from '../../../src/store/index.ts';
 import {
@@ -15,6 +14,7 @@ import {
   selectionOf,
 } from '../../support/crud.ts';
 import { describeOnGateways, gateway, type GraphqlResponse } from '../../support/gateway.ts';
+import { deleteKeys } from '../../support/maintenance.ts';
 import { makeCategory, makeOrder, makePet, mutate, stockOf } from '../../support/make.ts';
 import { post } from '../../support/post.ts';
 
@@ -335,11 +335,11 @@ describeOnGateways(() => {
       const petId = await makePet(gateway, { stock: 10 });
       const input = { petId, quantity: 1 };
       const first = await place(input, 'old');
-      await deleteOldKeys(gateway.db, 60_000);
+      await deleteKeys(gateway, 60_000);
       expect(await place(input, 'old')).toEqual(first);
       await gateway.db.write(sql`update idempotency_keys
         set created_at = now() - interval '61 seconds' where key = 'old'`);
-      await deleteOldKeys(gateway.db, 60_000);
+      await deleteKeys(gateway, 60_000);
       expect((await place(input, 'old')).id).not.toBe(first.id);
       expect(await stockOf(gateway, petId)).toBe(8);
     });

@@ -3,9 +3,8 @@ import { readFile } from 'node:fs/promises';
 import sql, { raw } from 'sql-template-tag';
 import { describe, expect, it } from 'vitest';
 
-import { toNodeId } from '../../../src/gateway/schema/nodes.ts';
 import { describeOnGateways, gateway } from '../../support/gateway.ts';
-import { makeOrder, makePet, mutate, stockOf } from '../../support/make.ts';
+import { makeOrder, makePet, mutate, nodeIdOf, stockOf } from '../../support/make.ts';
 
 const ORDER = '... on Order { id petId quantity shipDate complete }';
 
@@ -174,7 +173,7 @@ describeOnGateways(() => {
       const petId = await makePet(gateway, { stock: 5 });
       const id = await makeOrder(gateway, petId, { quantity: 2 });
       const inventory = { petId, quantity: 5 };
-      expect(await cancel(id)).toEqual({ id, nodeId: toNodeId('Order', BigInt(id)), inventory });
+      expect(await cancel(id)).toEqual({ id, nodeId: nodeIdOf('Order', id), inventory });
       expect(await cancel(id)).toEqual({ code: 'ORDER_NOT_FOUND' });
       expect(await stockOf(gateway, petId)).toBe(5);
     });

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { deleteOldChanges } from '../../../src/gateway/changes/change-log.ts';
-import { deleteOldKeys } from '../../../src/gateway/model/idempotency.ts';
 import { gateway, useGateway } from '../../support/gateway.ts';
+import { deleteChanges, deleteKeys } from '../../support/maintenance.ts';
 import { makeCategory, makePet, mutate } from '../../support/make.ts';
 import { lastCursor } from '../../support/settled.ts';
 
@@ -23,7 +22,7 @@ describe('a gateway whose clock is more than a day ahead', () => {
     const args = { input, idempotencyKey: 'young' };
     const place = () => mutate(gateway, 'placeOrder', args, '... on Order { id }');
     const first = await place();
-    await deleteOldKeys(gateway.db, DAY_MS);
+    await deleteKeys(gateway, DAY_MS);
     expect(await place()).toEqual(first);
   });
 
@@ -32,7 +31,7 @@ describe('a gateway whose clock is more than a day ahead', () => {
     const after = await lastCursor(gateway);
     await makeCategory(gateway, 'later');
     await lastCursor(gateway);
-    await deleteOldChanges(gateway.db, DAY_MS);
+    await deleteChanges(gateway, DAY_MS);
     const { changes } = await gateway.data(
       'query ($after: String) { changes(after: $after) { nodes { ... on CategoryChange { after { name } } } } }',
       { after },

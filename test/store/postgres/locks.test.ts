@@ -4,8 +4,6 @@ import { Client } from 'pg';
 import sql from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { deleteOldChanges } from '../../../src/gateway/changes/change-log.ts';
-import { deleteOldKeys } from '../../../src/gateway/model/idempotency.ts';
 import { openCopyOnPostgres } from '../../support/databases.ts';
 import {
   type Gateway,
@@ -15,6 +13,7 @@ import {
   startOther,
   useGateway,
 } from '../../support/gateway.ts';
+import { deleteChanges, deleteKeys } from '../../support/maintenance.ts';
 import { makePet, mutate, stockOf } from '../../support/make.ts';
 import { holdLock, runSql } from '../../support/postgres.ts';
 import { untilSettled } from '../../support/settled.ts';
@@ -86,7 +85,7 @@ it('old changes are deleted in order while another gateway deletes the same ones
   await untilSettled(gateway.db);
   const first = 'select transaction, id from changes order by transaction, id limit 250';
   const other = await begin(`delete from changes where (transaction, id) in (${first})`);
-  const deleted = deleteOldChanges(gateway.db, -3_600_000);
+  const deleted = deleteChanges(gateway);
   await expect.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
   await other.query('commit');
   await other.end();
@@ -245,7 +244,7 @@ it('deleting old idempotency keys does not wait for a key that another transacti
     select 'old ' || number, '', now() - interval '1 day' from generate_series(1, 3) as number`);
   await db.transaction(async ({ query }) => {
     await query(sql`select 1 from idempotency_keys where key = 'old 2' for update`);
-    await deleteOldKeys(db, 60_000);
+    await deleteKeys(gateway, 60_000);
   });
   const left = await runSql(url, "select key from idempotency_keys where key like 'old %'");
   expect(left).toEqual([{ key: 'old 2' }]);

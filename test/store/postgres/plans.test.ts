@@ -11,7 +11,6 @@ import {
 import { Client, escapeLiteral, type QueryConfig, type QueryResult } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 
-import type { Effort } from '../../../src/gateway/database/session.ts';
 import { petStore } from '../../../src/store/index.ts';
 import { useProgramStore } from '../../support/databases.ts';
 import { type Gateway, openAt, startGateway } from '../../support/gateway.ts';
@@ -72,7 +71,8 @@ interface Statement {
   request: string;
   sql: string;
   parameters: (Value | Value[])[];
-  planning: Effort['planning'];
+  /** Whether PostgreSQL may keep its plan. */
+  planning: 'once' | 'each';
 }
 
 interface Node {
