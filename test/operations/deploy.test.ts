@@ -30,7 +30,7 @@ const imageUser = Number(/^USER (\d+):\d+$/m.exec(read('Dockerfile'))?.[1]);
 
 /** Expects a gateway in the image to accept the variables, and to have enough time to stop. */
 function expectGateway(variables: Record<string, string>, stopSeconds: number): void {
-  const { host, stopDelayMs, stopTimeoutMs } = settingsOf({ ...imageVariables, ...variables });
+  const { host, stopDelayMs, stopTimeoutMs } = settingsOf(variables, imageVariables);
   expect(host).not.toBe('127.0.0.1');
   expect(stopSeconds * 1000).toBeGreaterThanOrEqual(stopDelayMs + stopTimeoutMs + CLOSING_MS);
 }
@@ -126,7 +126,7 @@ describe('deploy/kubernetes.yaml', () => {
   it('sets only variables that the gateway and the migration accept, including MIGRATE=false, and allows enough time to shut down', () => {
     const variables = { ...configMap.data, DATABASE_URL };
     expectGateway(variables, pod?.terminationGracePeriodSeconds ?? 30);
-    const { migrate, stopDelayMs } = settingsOf({ ...imageVariables, ...variables });
+    const { migrate, stopDelayMs } = settingsOf(variables, imageVariables);
     expect(migrate).toBe(false);
     expect(stopDelayMs).toBeGreaterThan((container?.readinessProbe?.periodSeconds ?? 10) * 1000);
   });

@@ -7,11 +7,14 @@ import { petStore } from '../../src/store/index.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Returns the settings of a gateway. @throws Error if it does not know one of the variables, or does not start with them */
-export function settingsOf(environment: Environment): Config {
-  const unknown = Object.keys(environment).filter((name) => !(name in Variables.shape));
+/**
+ * Returns the settings of a gateway with these variables, besides those of its image.
+ * @throws Error if it does not know one of them, or does not start with them
+ */
+export function settingsOf(variables: Environment, ofImage: Environment = {}): Config {
+  const unknown = Object.keys(variables).filter((name) => !(name in Variables.shape));
   if (unknown.length > 0) throw new Error(`There is no variable ${unknown.join()}.`);
-  return readConfig(environment);
+  return readConfig({ ...ofImage, ...variables });
 }
 
 /** Opens the database of a store as its program does, and returns it with the warnings in the log. */
