@@ -246,22 +246,17 @@ describe('GET /store/orders', () => {
     ['limit=1&limi=1', '"limi"'],
     ['__proto__=1', '"__proto__"'],
     ['limit=1&limit=2', 'limit: '],
-  ])('returns INVALID_INPUT with the name of the parameter for ?%s', async (query, name) => {
+    ['limit=0', 'limit: '],
+    ['limit=1001', 'limit: '],
+    ['limit=1e2', 'limit: '],
+    ['after=abc', 'after: ', 'INVALID_ID'],
+    ['limit=5&after=9223372036854775808', 'after: ', 'INVALID_ID'],
+  ])('rejects ?%s with the name of the parameter', async (query, name, code = 'INVALID_INPUT') => {
     const path = `/store/orders?${query}`;
     const response = await requestRaw(gateway, 'GET', path);
-    expectError(response, 400, 'INVALID_INPUT');
+    expectError(response, 400, code);
     expect(JSON.parse(response.body).message).toContain(name);
     expect((await requestRaw(gateway, 'HEAD', path)).status).toBe(400);
-  });
-
-  it.each([
-    ['limit=0', 'INVALID_INPUT'],
-    ['limit=1001', 'INVALID_INPUT'],
-    ['limit=1e2', 'INVALID_INPUT'],
-    ['after=abc', 'INVALID_ID'],
-    ['limit=5&after=9223372036854775808', 'INVALID_ID'],
-  ])('rejects ?%s with %s', async (query, code) => {
-    expectError(await requestRaw(gateway, 'GET', `/store/orders?${query}`), 400, code);
   });
 });
 

@@ -20,12 +20,25 @@ const PLACED = [
   { id: '42', pet: { name: 'Nemo' } },
 ];
 
+const SALES = [
+  { shipDateMonth: '2026-12-01', count: 25, sum: { quantity: 63 } },
+  { shipDateMonth: null, count: 8, sum: { quantity: 20 } },
+  { shipDateMonth: '2027-01-01', count: 7, sum: { quantity: 17 } },
+];
+
 // A day of the sample shop, in this order: each call of a tool with what it returns, or its error.
 const DAY: [tool: string, args: Record<string, unknown>, shows: object | RegExp][] = [
   // "Do you have birds?"
   ['find_pets', { category: 'bird' }, { pets: { nodes: [] } }],
   ['categories', {}, { categories: nodes({ id: '6', name: 'Parrots' }, { id: '7' }) }],
   ['find_pets', { categoryIds: ['6', '7'] }, { pets: nodes({ name: 'Kiwi' }, { name: 'Tweety' }) }],
+  // "How many units ship in each month, and how many birds are reserved?"
+  ['sales', { by: ['SHIP_DATE_MONTH'] }, { orders: { groups: { nodes: SALES } } }],
+  [
+    'count_pets',
+    { status: ['PENDING'] },
+    { pets: { groups: nodes({ category: { id: '6', name: 'Parrots' }, count: 1 }) } },
+  ],
   // "Where is order 17, and what else was ordered of its pet?"
   ['order', { id: '17' }, { order: { complete: false, pet: { name: 'Sheldon' } } }],
   [
@@ -91,10 +104,22 @@ const DAY: [tool: string, args: Record<string, unknown>, shows: object | RegExp]
     { petId: '101', name: 'Tigger' },
     { updatePet: { id: '101', category: { name: 'Cats' } } },
   ],
+  // "What has changed since the shop opened, and with which tool?"
+  ['changes_after', { types: ['PET'], first: 1 }, { changes: { nodes: [{ petId: '1' }] } }],
+  [
+    'who_changed',
+    { types: ['PET'], last: 1 },
+    { changes: { nodes: [{ by: null, operationName: 'rename_pet' }] } },
+  ],
 ];
 
 useGateway({ MCP_OPERATIONS: 'src/store/tools' });
 beforeAll(() => gateway.db.transaction(petStore.fillSample));
+
+it('a day of the sample shop uses each tool', async () => {
+  const { tools } = await (await connectClient(gateway)).listTools();
+  expect(new Set(DAY.map(([tool]) => tool))).toEqual(new Set(tools.map(({ name }) => name)));
+});
 
 it.each(DAY)('the tool %s answers in a day of the sample shop: %j', async (tool, args, shows) => {
   const client = await connectClient(gateway);

@@ -112,21 +112,6 @@ describeOnDatabases(() => {
       expect(namesOf(await take(stream, CHANGES))).toEqual(names);
       expect(countReads()).toBeLessThan(CHANGES / 4);
     });
-
-    it('gets each result with the cursor of its change', async () => {
-      const { after } = await makeChanges(25);
-      const { changes } = await gateway.data(
-        'query ($after: String) { changes(after: $after, first: 50) { edges { cursor } } }',
-        { after },
-      );
-      const stream = await follow(SMALL, after);
-      await stream.event();
-      for (const { cursor } of changes.edges) {
-        const { id, data = '' } = (await stream.event()) ?? {};
-        expect(id).toBe(cursor);
-        expect(JSON.parse(data).data.changed.cursor).toBe(cursor);
-      }
-    });
   });
 
   it('subscribers that resume one after the other share the old changes and their results', async () => {

@@ -221,12 +221,14 @@ it('every mutation accepts an idempotency key, and each of the store itself is l
 
 describeOnGateways(() => {
   describe.each(WRITES)('$mutation with an idempotency key', (listed) => {
-    it('runs once, however its input is written and wherever its key is, and returns IDEMPOTENCY_CONFLICT for different input', async () => {
+    it('runs once for many concurrent requests, however its input is written and wherever its key is, and returns IDEMPOTENCY_CONFLICT for different input', async () => {
       const write = await withRows(listed);
       const { send, sendBeside, read, key } = await prepare(write);
       const before = await read();
-      const first = await sendBeside(write.input, 'header');
+      const requests = Array.from({ length: 10 }, () => sendBeside(write.input, 'header'));
+      const [first, ...others] = await Promise.all(requests);
       expect(first).not.toHaveProperty('code');
+      expect(others).toEqual(others.map(() => first));
       const after = await read();
       expect(after).not.toEqual(before);
       expect(await sendBeside(write.input, 'header')).toEqual(first);
@@ -239,17 +241,6 @@ describeOnGateways(() => {
           message: expect.stringContaining(key),
         });
       }
-      expect(await read()).toEqual(after);
-    });
-
-    it('runs once for many concurrent requests', async () => {
-      const write = await withRows(listed);
-      const { send, read } = await prepare(write);
-      const results = await Promise.all(Array.from({ length: 10 }, () => send(write.input)));
-      expect(results[0]).not.toHaveProperty('code');
-      expect(new Set(results.map((result) => JSON.stringify(result))).size).toBe(1);
-      const after = await read();
-      expect(await send(write.input)).toEqual(results[0]);
       expect(await read()).toEqual(after);
     });
   });

@@ -85,22 +85,15 @@ async function loseReplica(): Promise<void> {
 
 describe('a replica', () => {
   it('serves queries, compiled or not, and REST, even if it has no replay position', async () => {
-    const names = [];
-    for (let count = 0; count <= TIMES_UNTIL_COMPILED; count += 1) names.push(await nameOf());
-    expect(new Set(names)).toEqual(new Set([REPLICA]));
+    for (let count = 0; count <= 2 * TIMES_UNTIL_COMPILED; count += 1) {
+      // Explained or not.
+      const headers = { 'graphql-explain': 'report' };
+      const options = count % 2 === 1 ? { headers } : {};
+      const response = await post(gateway, { query: PET() }, options);
+      expect(await response.json()).toMatchObject({ data: { pet: { name: REPLICA } } });
+    }
     expect(await nameByRest()).toBe(REPLICA);
     expect(await replicaUp()).toBe(1);
-  });
-
-  it('serves explained queries, compiled or not', async () => {
-    for (let count = 0; count <= TIMES_UNTIL_COMPILED; count += 1) {
-      const headers = { 'graphql-explain': 'report' };
-      const response = await post(gateway, { query: PET() }, { headers });
-      expect(await response.json()).toMatchObject({
-        data: { pet: { name: REPLICA } },
-        extensions: { explain: { statements: [{ rows: 1 }] } },
-      });
-    }
   });
 
   it('serves neither mutations nor what they select, nor the tools of /mcp', async () => {
