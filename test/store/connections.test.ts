@@ -1,4 +1,4 @@
-import { assert, asyncProperty, constantFrom, nat, option, record } from 'fast-check';
+import { assert, asyncProperty, constant, integer, nat, oneof, record } from 'fast-check';
 import sql from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
@@ -36,14 +36,40 @@ async function page(list: string, parent: string, variables: object): Promise<Pa
 }
 
 const ROWS = 25;
-const place = option(nat(ROWS - 1), { nil: undefined });
-/** Arguments of a page: the places of its cursors in the list, and its size. */
+
+type Size = { readonly first?: number; readonly last?: number };
+
+/** Arguments of a page: the places in the list of the rows before and after it, which need not be in the list, and its size. */
 const pages = record({
-  after: place,
-  before: place,
-  end: constantFrom('first', 'last'),
-  size: option(nat(ROWS + 5), { nil: undefined }),
+  after: integer({ min: -1, max: ROWS - 1 }),
+  before: nat(ROWS),
+  size: oneof(
+    constant<Size>({}),
+    nat(ROWS + 5).map((first): Size => ({ first })),
+    nat(ROWS + 5).map((last): Size => ({ last })),
+  ),
 });
+
+/** Returns the page of a list that is sliced from all of its rows. */
+function sliceOf(all: Page, after: number, before: number, { first = 20, last }: Size): Page {
+  const between = all.edges.slice(after + 1, before);
+  const isBackwards = last !== undefined;
+  const edges = isBackwards
+    ? between.slice(Math.max(0, between.length - last))
+    : between.slice(0, first);
+  const hasMore = edges.length < between.length;
+  return {
+    totalCount: ROWS,
+    edges,
+    nodes: edges.map(({ node }) => node),
+    pageInfo: {
+      hasNextPage: before < ROWS || (!isBackwards && hasMore),
+      hasPreviousPage: after >= 0 || (isBackwards && hasMore),
+      startCursor: edges[0]?.cursor ?? null,
+      endCursor: edges.at(-1)?.cursor ?? null,
+    },
+  };
+}
 
 const forge = (...place: unknown[]): string =>
   Buffer.from(JSON.stringify(place)).toString('base64url');
@@ -65,30 +91,10 @@ describe('a page of a list', () => {
     async (_what, list, parent) => {
       const all = await page(list, parent, { first: 100 });
       expect(all.edges).toHaveLength(ROWS);
-      const isPart = asyncProperty(pages, async ({ after, before, end, size }) => {
-        const between = all.edges.slice((after ?? -1) + 1, before ?? ROWS);
-        const isBackwards = end === 'last' && size !== undefined;
-        const count = size ?? 20;
-        const edges = isBackwards
-          ? between.slice(Math.max(0, between.length - count))
-          : between.slice(0, count);
-        const hasMore = between.length > count;
-        const args = {
-          after: after === undefined ? null : all.edges[after]?.cursor,
-          before: before === undefined ? null : all.edges[before]?.cursor,
-          [end]: size,
-        };
-        expect(await page(list, parent, args)).toEqual({
-          totalCount: ROWS,
-          edges,
-          nodes: edges.map(({ node }) => node),
-          pageInfo: {
-            hasNextPage: before !== undefined || (!isBackwards && hasMore),
-            hasPreviousPage: after !== undefined || (isBackwards && hasMore),
-            startCursor: edges[0]?.cursor ?? null,
-            endCursor: edges.at(-1)?.cursor ?? null,
-          },
-        });
+      const isPart = asyncProperty(pages, async ({ after, before, size }) => {
+        const cursors = { after: all.edges[after]?.cursor, before: all.edges[before]?.cursor };
+        const found = await page(list, parent, { ...cursors, ...size });
+        expect(found).toEqual(sliceOf(all, after, before, size));
       });
       await assert(isPart, { numRuns: 25 });
     },

@@ -13,7 +13,6 @@ import {
   openUntilEnd,
 } from '../../support/live.ts';
 import { makePet, mutate } from '../../support/make.ts';
-import { hashOf } from '../../support/manifest.ts';
 import { connectClient } from '../../support/mcp.ts';
 import { post, searchOf, TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 import { lastCursor } from '../../support/settled.ts';
@@ -63,7 +62,6 @@ const CATEGORY = 'category { name }';
 
 describeOnGateways(() => {
   const ofTools = useOther({ MCP_OPERATIONS: 'src/store/tools' });
-  const ofHashes = useOther({ DOCUMENTS: 'automatic' });
   beforeAll(async () => {
     lost = await makePet(gateway, { name: 'Lost' });
     other = await makePet(gateway, { name: 'Other' });
@@ -229,17 +227,6 @@ describeOnGateways(() => {
       ]);
     }
     await client.dispose();
-  });
-
-  it('a document that is sent as its hash takes onError, too', async () => {
-    const query = `{ pet(id: "${lost}") { name ${CATEGORY} } }`;
-    await ofHashes.graphql(query);
-    const params = { documentId: `sha256:${hashOf(query)}`, onError: 'NULL' };
-    // Once with the document, by which the gateway learns its hash.
-    for (const sent of [{ query, ...params }, params]) {
-      const { data } = await (await post(ofHashes, sent)).json();
-      expect(data).toEqual({ pet: { name: expect.any(String), category: null } });
-    }
   });
 
   it("a store's plugin gets the result that the caller gets", async () => {
