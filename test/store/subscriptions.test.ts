@@ -1,7 +1,7 @@
-import sql, { raw } from 'sql-template-tag';
+import sql from 'sql-template-tag';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
-import { gateway, type OpenDatabase, useGateway } from '../support/gateway.ts';
+import { gateway, type OpenDatabase, run, useGateway } from '../support/gateway.ts';
 import { type EventStream, openEvents, untilNoStreams } from '../support/live.ts';
 import { makeCategory, makePet, mutate } from '../support/make.ts';
 import { createOutage } from '../support/outage.ts';
@@ -30,7 +30,6 @@ const open: OpenDatabase = async (config, log) => {
   };
 };
 
-const run = (text: string): Promise<unknown> => gateway.db.write(raw(text));
 const insert = (name: string): Promise<unknown> =>
   run(`insert into categories (name) values ('${name}')`);
 

@@ -1,7 +1,7 @@
 import sql, { raw } from 'sql-template-tag';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { describeOnGateways, gateway } from '../../support/gateway.ts';
+import { describeOnGateways, gateway, run } from '../../support/gateway.ts';
 import { openEvents } from '../../support/live.ts';
 import { aDayAhead, deleteChanges } from '../../support/maintenance.ts';
 import { makeCategory, makeOrder, makePet } from '../../support/make.ts';
@@ -11,8 +11,6 @@ import { lastCursor, untilSettled } from '../../support/settled.ts';
 const LARGE_ID = '9007199254740993';
 
 const HOUR_MS = 3_600_000;
-
-const run = (text: string): Promise<unknown> => gateway.db.write(raw(text));
 
 const CHANGES = `query ($first: Int, $after: String, $last: Int, $before: String, $filter: ChangeFilter) {
   changes(first: $first, after: $after, last: $last, before: $before, filter: $filter) {

@@ -7,14 +7,13 @@ import {
   type Gateway,
   gateway,
   type GraphqlResponse,
+  run,
   startGateway,
 } from '../../support/gateway.ts';
 import { letASecondPass } from '../../support/logged.ts';
 import { makeCategory, makePet } from '../../support/make.ts';
 import { post } from '../../support/post.ts';
 import { repeat } from '../../support/repeat.ts';
-
-const run = (text: string): Promise<unknown> => gateway.db.write(raw(text));
 
 const count = async (table: string): Promise<number> => {
   const [row] = await gateway.db.query<{ count: number }>(

@@ -1,6 +1,5 @@
 import { assert, asyncProperty, oneof } from 'fast-check';
 import { OperationTypeNode } from 'graphql';
-import { raw } from 'sql-template-tag';
 import { describe, expect, it } from 'vitest';
 
 import { petStore } from '../../../src/store/index.ts';
@@ -9,6 +8,7 @@ import {
   type Gateway,
   gateway,
   type GraphqlResponse,
+  run,
   startOther,
 } from '../../support/gateway.ts';
 import { openSocket } from '../../support/live.ts';
@@ -55,7 +55,6 @@ async function explainOnceCompilable(query: string, options?: Options): Promise<
   return explain(query, options);
 }
 
-const run = (text: string): Promise<unknown> => gateway.db.write(raw(text));
 const codeOf = ({ errors }: GraphqlResponse): unknown => errors?.[0]?.extensions.code;
 const messageOf = ({ errors }: GraphqlResponse): string => errors?.[0]?.message ?? '';
 

@@ -1,4 +1,4 @@
-import sql, { raw } from 'sql-template-tag';
+import { raw } from 'sql-template-tag';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { TABLES } from '../../../src/store/generated/tables.ts';
@@ -13,7 +13,7 @@ import {
   nextRow,
   selectionOf,
 } from '../../support/crud.ts';
-import { describeOnGateways, gateway, type GraphqlResponse } from '../../support/gateway.ts';
+import { describeOnGateways, gateway, type GraphqlResponse, run } from '../../support/gateway.ts';
 import { aDayAhead, deleteKeys } from '../../support/maintenance.ts';
 import { makeCategory, makeOrder, makePet, mutate, stockOf } from '../../support/make.ts';
 import { post } from '../../support/post.ts';
@@ -328,7 +328,7 @@ describeOnGateways(() => {
       const first = await place(input, 'old');
       await aDayAhead(() => deleteKeys(gateway, 60_000));
       expect(await place(input, 'old')).toEqual(first);
-      await gateway.db.write(sql`update idempotency_keys
+      await run(`update idempotency_keys
         set created_at = now() - interval '61 seconds' where key = 'old'`);
       await deleteKeys(gateway, 60_000);
       expect((await place(input, 'old')).id).not.toBe(first.id);

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 
-import sql, { raw } from 'sql-template-tag';
+import sql from 'sql-template-tag';
 import { describe, expect, it } from 'vitest';
 
-import { describeOnGateways, gateway } from '../../support/gateway.ts';
+import { describeOnGateways, gateway, run } from '../../support/gateway.ts';
 import { makeOrder, makePet, mutate, stockOf } from '../../support/make.ts';
 
 const ORDER = '... on Order { id petId quantity shipDate complete }';
@@ -60,9 +60,7 @@ describeOnGateways(() => {
   it('an order whose ship date has passed can be read, found by its date, and completed or cancelled', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     const ids = [await makeOrder(gateway, petId), await makeOrder(gateway, petId)];
-    await gateway.db.write(
-      raw(`update orders set ship_date = '1990-01-05T00:00:00Z' where id in (${ids.join()})`),
-    );
+    await run(`update orders set ship_date = '1990-01-05T00:00:00Z' where id in (${ids.join()})`);
     const [first = '', second = ''] = ids;
     expect(await dateOf(first)).toBe('1990-01-05T00:00:00.000Z');
     const { orders } = await gateway.data(
@@ -126,9 +124,7 @@ describeOnGateways(() => {
       '-infinity',
     ])('is refused by the database, because JSON has no such time: %s', async (date) => {
       const id = await makeOrder(gateway, await makePet(gateway, { stock: 1 }));
-      const write = gateway.db.write(
-        raw(`update orders set ship_date = '${date}' where id = ${id}`),
-      );
+      const write = run(`update orders set ship_date = '${date}' where id = ${id}`);
       await expect(write).rejects.toThrow('orders_ship_date_check');
     });
 
@@ -157,9 +153,9 @@ describeOnGateways(() => {
       ];
       const migrated: unknown[] = [];
       for (const date of dates) {
-        await gateway.db.write(raw('alter table orders drop constraint orders_ship_date_check'));
-        await gateway.db.write(raw(`update orders set ship_date = '${date}' where id = ${id}`));
-        for (const statement of statements) await gateway.db.write(raw(statement));
+        await run('alter table orders drop constraint orders_ship_date_check');
+        await run(`update orders set ship_date = '${date}' where id = ${id}`);
+        for (const statement of statements) await run(statement);
         migrated.push((await gateway.data(`{ order(id: ${id}) { shipDate } }`)).order.shipDate);
       }
       const [last, first] = ['9999-12-31T23:59:59.999Z', '0001-01-01T00:00:00.000Z'];

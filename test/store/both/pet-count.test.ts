@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { describeOnGateways, gateway } from '../../support/gateway.ts';
+import { describeOnGateways, expectData, gateway } from '../../support/gateway.ts';
 import { openEvents, subscriptionTo } from '../../support/live.ts';
 import { makeCategory, makePet } from '../../support/make.ts';
-import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 
 /** Creates a category with this many pets, and returns its id and those of the pets. */
 async function makePets(count: number): Promise<{ id: string; petIds: string[] }> {
@@ -13,13 +12,6 @@ async function makePets(count: number): Promise<{ id: string; petIds: string[] }
     petIds.push(await makePet(gateway, { categoryId: id, stock: 9 }));
   }
   return { id, petIds };
-}
-
-/** Expects the same data from graphql-js and from the compiled statement. */
-async function expectData(query: string, data: object): Promise<void> {
-  for (let time = 0; time <= TIMES_UNTIL_COMPILED; time += 1) {
-    expect(await gateway.data(query)).toEqual(data);
-  }
 }
 
 describeOnGateways(() => {

@@ -1,10 +1,9 @@
 import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check';
 import { getNamedType, type GraphQLObjectType, isUnionType } from 'graphql';
-import { raw } from 'sql-template-tag';
 import { expect, inject, it } from 'vitest';
 
 import { petStore } from '../../../src/store/index.ts';
-import { type Data, describeOnGateways, gateway } from '../../support/gateway.ts';
+import { type Data, describeOnGateways, gateway, run } from '../../support/gateway.ts';
 import { mutate, nodeIdOf } from '../../support/make.ts';
 
 const MAX = 2_147_483_647;
@@ -95,6 +94,14 @@ function setStocks(shop: Shop, lines: Arguments[]): Row[] {
   return items;
 }
 
+/** Returns a time as callers get it, in UTC and with milliseconds. */
+const toTime = (text?: string | null) => (text ? new Date(text).toISOString() : null);
+
+const withPet = ({ pets }: Shop, order: Row): Row => ({
+  ...order,
+  pet: pets.get(String(order['petId'])),
+});
+
 function placeOrders(shop: Shop, lines: Arguments[], made: Result[] = []): Row[] {
   const needed = new Map<string, number>();
   for (const [line, { petId, quantity }] of lines.entries()) {
@@ -106,9 +113,10 @@ function placeOrders(shop: Shop, lines: Arguments[], made: Result[] = []): Row[]
     needed.set(petId, units);
   }
   for (const [petId, units] of needed) shop.stock.set(petId, shop.unitsOf(petId) - units);
-  return lines.map(({ shipDate = null, ...line }, index) => {
+  return lines.map((line, index) => {
     const { id } = made[index] ?? {};
-    return change(shop.orders, id, { id, ...line, shipDate, complete: false });
+    const fields = { id, ...line, shipDate: toTime(line.shipDate), complete: false };
+    return withPet(shop, change(shop.orders, id, fields));
   });
 }
 
@@ -152,11 +160,11 @@ const RULES: Readonly<Record<string, (shop: Shop, args: Arguments, result: Resul
   placeOrders: (shop, { input }, { orders }) => ({ orders: placeOrders(shop, input, orders) }),
   rescheduleOrder: (shop, { id, shipDate }) => {
     findOpen(shop, id);
-    return change(shop.orders, id, { shipDate });
+    return withPet(shop, change(shop.orders, id, { shipDate: toTime(shipDate) }));
   },
-  completeOrder: ({ orders }, { id }) => {
-    find(orders, id, 'ORDER_NOT_FOUND');
-    return change(orders, id, { complete: true });
+  completeOrder: (shop, { id }) => {
+    find(shop.orders, id, 'ORDER_NOT_FOUND');
+    return withPet(shop, change(shop.orders, id, { complete: true }));
   },
   cancelOrder: (shop, { id }) => {
     const { petId, quantity: by } = findOpen(shop, id);
@@ -168,7 +176,12 @@ const RULES: Readonly<Record<string, (shop: Shop, args: Arguments, result: Resul
 
 const UNITS = [0, 5, 8, MAX, MAX];
 const STATUSES = ['AVAILABLE', 'AVAILABLE', 'AVAILABLE', undefined, undefined, 'PENDING', 'SOLD'];
-const SHIP_DATES = [null, undefined, '2100-01-05T09:00:00.123Z', '9999-12-31T23:59:59.999Z'];
+const SHIP_DATES = [
+  null,
+  undefined,
+  '2100-01-05T09:00:00.120999+02:00',
+  '9999-12-31T23:59:59.999Z',
+];
 
 /** What the arguments of a line are chosen from. */
 const choices = record({
@@ -237,7 +250,7 @@ function argumentsOf(name: string, shop: Shop, lines: readonly Choices[]): Argum
 
 const PET = 'id name categoryId status';
 const ITEM = 'petId quantity status';
-const ORDER = 'id petId quantity shipDate complete';
+const ORDER = `id petId quantity shipDate complete pet { ${PET} }`;
 const SELECTED: Readonly<Record<string, string>> = {
   Category: 'id name description',
   DeletedCategory: 'id nodeId',
@@ -301,7 +314,7 @@ describeOnGateways(() => {
       lines: array(choices, { minLength: 1, maxLength: 3 }),
     });
     const follows = asyncProperty(array(step, { minLength: 50, maxLength: 50 }), async (steps) => {
-      await gateway.db.write(raw('truncate orders, inventory_items, pets, categories'));
+      await run('truncate orders, inventory_items, pets, categories');
       const shop = new Shop();
       const send = async (name: string, args: Arguments): Promise<void> => {
         const response = await mutate(gateway, name, args, selectionOf(name));
@@ -331,7 +344,7 @@ describeOnGateways(() => {
         categories: byId(shop.categories),
         pets: byId(shop.pets),
         inventory: byId(stock),
-        orders: byId(shop.orders),
+        orders: byId(new Map(Array.from(shop.orders, ([id, order]) => [id, withPet(shop, order)]))),
       });
     });
     // The same shops each time, except in `npm run test:long`, so that each error occurs.

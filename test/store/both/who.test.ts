@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { raw } from 'sql-template-tag';
 import { describe, expect, it } from 'vitest';
 
-import { describeOnGateways, gateway, useOther } from '../../support/gateway.ts';
+import { describeOnGateways, gateway, run, useOther } from '../../support/gateway.ts';
 import { createSocketClient, openUntilEnd } from '../../support/live.ts';
 import { makeCategory, makeOrder, makePet } from '../../support/make.ts';
 import { callTool, connectClient } from '../../support/mcp.ts';
@@ -13,8 +13,6 @@ import { AUTH_BY_SECRET, bearing, mint } from '../../support/tokens.ts';
 
 const migrationOf = (name: string): Promise<string> =>
   readFile(`prisma/migrations/${name}/migration.sql`, 'utf8');
-
-const run = (text: string): Promise<unknown> => gateway.db.write(raw(text));
 
 const ALL = 'read pets:write inventory:write orders:write audit';
 const headersOf = async (sub: string, scope = ALL) => bearing(await mint({ sub, scope }));
