@@ -2,9 +2,9 @@ import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-ch
 import { getNamedType, type GraphQLObjectType, isUnionType } from 'graphql';
 import { expect, inject, it } from 'vitest';
 
-import { petStore } from '../../../src/store/index.ts';
-import { type Data, describeOnGateways, gateway, run } from '../../support/gateway.ts';
-import { mutate, nodeIdOf } from '../../support/make.ts';
+import { petStore } from '../../src/store/index.ts';
+import { type Data, gateway, run, useGateway } from '../support/gateway.ts';
+import { mutate, nodeIdOf } from '../support/make.ts';
 
 const MAX = 2_147_483_647;
 const NONE = '999999';
@@ -306,52 +306,51 @@ const NAMES = Object.keys(RULES);
 const MORE = `createPet createPets createPets placeOrder placeOrder placeOrders completeOrder
   rescheduleOrder cancelOrder adjustInventory adjustInventory`.split(/\s+/);
 
-describeOnGateways(() => {
-  it('mutations return and change what the rules of the shop say, or return the first error by its line and change nothing', async () => {
-    const seen = new Set<string>();
-    const step = record({
-      name: constantFrom(...NAMES, ...MORE),
-      lines: array(choices, { minLength: 1, maxLength: 3 }),
-    });
-    const follows = asyncProperty(array(step, { minLength: 50, maxLength: 50 }), async (steps) => {
-      await run('truncate orders, inventory_items, pets, categories');
-      const shop = new Shop();
-      const send = async (name: string, args: Arguments): Promise<void> => {
-        const response = await mutate(gateway, name, args, selectionOf(name));
-        const { __typename: type, ...result } = response;
-        seen.add(`${name}: ${type}`);
-        const found = { line: null, available: null, ...result };
-        expect([name, args, found]).toEqual([name, args, expectedOf(name, shop, args, result)]);
-      };
-      await send('createCategory', { input: { name: 'Cats', description: 'Some.' } });
-      const [categoryId] = [...shop.categories.keys()];
-      const pet = { name: 'Ida', categoryId, quantity: 8 };
-      await send('createPets', { input: [pet, pet, pet] });
-      for (const { name, lines } of steps) await send(name, argumentsOf(name, shop, lines));
-      // By chance, the stock is hardly ever so large that it has no room for the units of an order.
-      const open = [...shop.orders.values()].find(({ complete }) => !complete);
-      if (open) {
-        await send('updateInventory', { petId: open['petId'], input: { quantity: MAX } });
-        await send('cancelOrder', { id: open['id'] });
-      }
-      const stock = new Map(
-        Array.from(shop.stock, ([petId, quantity]): [string, Row] => [
-          petId,
-          { petId, quantity, status: shop.pets.get(petId)?.['status'] },
-        ]),
-      );
-      expect(await gateway.data(STORE)).toEqual({
-        categories: byId(shop.categories),
-        pets: byId(shop.pets),
-        inventory: byId(stock),
-        orders: byId(new Map(Array.from(shop.orders, ([id, order]) => [id, withPet(shop, order)]))),
-      });
-    });
-    // The same shops each time, except in `npm run test:long`, so that each error occurs.
-    const shops = inject('isLong') ? { numRuns: 60 } : { numRuns: 12, seed: 1 };
-    // Shrinking would take minutes.
-    await assert(follows, { ...shops, endOnFailure: true });
-    const all = NAMES.flatMap((name) => typesOf(name).map((type) => `${name}: ${type.name}`));
-    expect(all.filter((one) => !seen.has(one))).toEqual([]);
+useGateway();
+it('mutations return and change what the rules of the shop say, or return the first error by its line and change nothing', async () => {
+  const seen = new Set<string>();
+  const step = record({
+    name: constantFrom(...NAMES, ...MORE),
+    lines: array(choices, { minLength: 1, maxLength: 3 }),
   });
+  const follows = asyncProperty(array(step, { minLength: 50, maxLength: 50 }), async (steps) => {
+    await run('truncate orders, inventory_items, pets, categories');
+    const shop = new Shop();
+    const send = async (name: string, args: Arguments): Promise<void> => {
+      const response = await mutate(gateway, name, args, selectionOf(name));
+      const { __typename: type, ...result } = response;
+      seen.add(`${name}: ${type}`);
+      const found = { line: null, available: null, ...result };
+      expect([name, args, found]).toEqual([name, args, expectedOf(name, shop, args, result)]);
+    };
+    await send('createCategory', { input: { name: 'Cats', description: 'Some.' } });
+    const [categoryId] = [...shop.categories.keys()];
+    const pet = { name: 'Ida', categoryId, quantity: 8 };
+    await send('createPets', { input: [pet, pet, pet] });
+    for (const { name, lines } of steps) await send(name, argumentsOf(name, shop, lines));
+    // By chance, the stock is hardly ever so large that it has no room for the units of an order.
+    const open = [...shop.orders.values()].find(({ complete }) => !complete);
+    if (open) {
+      await send('updateInventory', { petId: open['petId'], input: { quantity: MAX } });
+      await send('cancelOrder', { id: open['id'] });
+    }
+    const stock = new Map(
+      Array.from(shop.stock, ([petId, quantity]): [string, Row] => [
+        petId,
+        { petId, quantity, status: shop.pets.get(petId)?.['status'] },
+      ]),
+    );
+    expect(await gateway.data(STORE)).toEqual({
+      categories: byId(shop.categories),
+      pets: byId(shop.pets),
+      inventory: byId(stock),
+      orders: byId(new Map(Array.from(shop.orders, ([id, order]) => [id, withPet(shop, order)]))),
+    });
+  });
+  // The same shops each time, except in `npm run test:long`, so that each error occurs.
+  const shops = inject('isLong') ? { numRuns: 60 } : { numRuns: 12, seed: 1 };
+  // Shrinking would take minutes.
+  await assert(follows, { ...shops, endOnFailure: true });
+  const all = NAMES.flatMap((name) => typesOf(name).map((type) => `${name}: ${type.name}`));
+  expect(all.filter((one) => !seen.has(one))).toEqual([]);
 });
