@@ -1,5 +1,3 @@
-import { vi } from 'vitest';
-
 import { deleteOldChanges } from '../../src/gateway/changes/change-log.ts';
 import { deleteOldKeys } from '../../src/gateway/model/idempotency.ts';
 import type { Gateway } from './gateway.ts';
@@ -14,9 +12,3 @@ export const deleteChanges = ({ db }: Gateway, ageMs = ANY_AGE_MS): Promise<void
 /** Deletes the idempotency keys of at least this age, as a gateway does with those older than IDEMPOTENCY_HOURS. */
 export const deleteKeys = ({ db }: Gateway, ageMs: number): Promise<void> =>
   deleteOldKeys(db, ageMs);
-
-/** Runs a function while the clock of this process is a day ahead of the database's. */
-export async function aDayAhead(run: () => Promise<void>): Promise<void> {
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 });
-  await run().finally(() => vi.useRealTimers());
-}

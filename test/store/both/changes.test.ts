@@ -3,7 +3,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { describeOnGateways, gateway, run } from '../../support/gateway.ts';
 import { openEvents } from '../../support/live.ts';
-import { aDayAhead, deleteChanges } from '../../support/maintenance.ts';
+import { deleteChanges } from '../../support/maintenance.ts';
 import { makeCategory, makeOrder, makePet } from '../../support/make.ts';
 import { lastCursor, untilSettled } from '../../support/settled.ts';
 
@@ -289,9 +289,9 @@ describeOnGateways(() => {
       ({ ids, cursors } = await kept());
     });
 
-    it('stops at the first change that is not old by the clock of the database', async () => {
+    it('stops at the first change that is not old', async () => {
       for (const place of [0, 1, 3]) await age(place);
-      await aDayAhead(() => deleteChanges(gateway, HOUR_MS));
+      await deleteChanges(gateway, HOUR_MS);
       expect((await kept()).ids).toEqual(ids.slice(2));
     });
 

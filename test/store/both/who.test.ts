@@ -3,9 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { raw } from 'sql-template-tag';
 import { describe, expect, it } from 'vitest';
 
+import { makeArguments, MUTATIONS } from '../../support/crud.ts';
 import { describeOnGateways, gateway, run, useOther } from '../../support/gateway.ts';
 import { createSocketClient, openUntilEnd } from '../../support/live.ts';
-import { makeCategory, makeOrder, makePet } from '../../support/make.ts';
+import { makeOrder, makePet } from '../../support/make.ts';
 import { callTool, connectClient } from '../../support/mcp.ts';
 import { post } from '../../support/post.ts';
 import { lastCursor, untilSettled } from '../../support/settled.ts';
@@ -83,27 +84,12 @@ describeOnGateways(() => {
   }
 
   it('all changes of a mutation say who made them, and with which request', async () => {
-    const pet = await makePet(gateway, { name: 'Ida', stock: 10 });
-    const other = await makePet(gateway, { stock: 10 });
-    const category = await makeCategory(gateway);
-    const [order, late] = [await makeOrder(gateway, pet), await makeOrder(gateway, pet)];
-    const calls = [
-      'createCategory(input: { name: "Cats" })',
-      `createPet(input: { name: "Ida", categoryId: "${category}", quantity: 3 })`,
-      `createPets(input: [{ name: "Ida", categoryId: "${category}" }, { name: "Bo", categoryId: "${category}" }])`,
-      `updatePet(id: "${pet}", input: { name: "Max" })`,
-      `updatePets(input: [{ id: "${pet}", name: "Ida" }, { id: "${other}", name: "Max" }])`,
-      `updateInventory(petId: "${pet}", input: { quantity: 7 })`,
-      `adjustInventory(petId: "${pet}", by: 7)`,
-      `adjustInventories(input: [{ petId: "${pet}", by: 2 }, { petId: "${other}", by: 2 }])`,
-      `placeOrder(input: { petId: "${pet}", quantity: 1 })`,
-      `placeOrder(input: { petId: "${pet}", quantity: 1 }, idempotencyKey: "K")`,
-      `placeOrders(input: [{ petId: "${pet}", quantity: 1 }, { petId: "${other}", quantity: 2 }])`,
-      `rescheduleOrder(id: "${late}", shipDate: "2100-01-01T00:00:00Z")`,
-      `completeOrder(id: "${order}")`,
-      `cancelOrder(id: "${late}", idempotencyKey: "K2")`,
-      `deletePet(id: "${await makePet(gateway)}")`,
-    ];
+    const calls: string[] = [];
+    for (const [index, name] of MUTATIONS.entries()) {
+      const { args } = await makeArguments(gateway, name);
+      const key = index % 2 === 0 ? `, idempotencyKey: "${name}"` : '';
+      calls.push(`${name}(${args}${key})`);
+    }
     const sent: Author[] = [];
     const found = await authorsOf(async () => {
       for (const [index, call] of calls.entries()) {

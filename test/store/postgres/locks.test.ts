@@ -2,7 +2,7 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 
 import { Client } from 'pg';
 import sql from 'sql-template-tag';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { openCopyOnPostgres } from '../../support/databases.ts';
 import {
@@ -228,6 +228,25 @@ describe('orders that arrive at the same time', () => {
     expect(fresh.loggedErrors.splice(0)).toHaveLength(isLogged ? 1 : 0);
     await runSql(url, 'drop function hinder cascade');
   });
+});
+
+it('a gateway whose clock is a day ahead deletes no change and no idempotency key early', async () => {
+  await runSql(
+    url,
+    `insert into categories (name) values ('young');
+     insert into idempotency_keys (key, request_hash) values ('young', '')`,
+  );
+  const young = () =>
+    runSql(
+      url,
+      `select key from idempotency_keys where key = 'young'
+       union all select after->>'name' from settled_changes where after->>'name' = 'young'`,
+    );
+  await expect.poll(young).toHaveLength(2);
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 });
+  await Promise.all([deleteChanges(gateway, 3_600_000), deleteKeys(gateway, 3_600_000)]);
+  vi.useRealTimers();
+  expect(await young()).toHaveLength(2);
 });
 
 it('deleting old idempotency keys does not wait for a key that another transaction has locked', async () => {
