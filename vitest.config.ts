@@ -48,7 +48,7 @@ const BUILD = 'test/support/build.ts';
 
 // Tests that do more rounds, or try more combinations, in `npm run test:long`.
 const ROUNDS = [
-  'test/store/{executor,filters}.test.ts',
+  'test/store/{executor,filters,shop}.test.ts',
   'test/store/postgres/{carts,lock-order,plans}.test.ts',
   'test/operations/{database-memory,kill}.test.ts',
   'test/operations/postgres/{broken-connections,outage}.test.ts',

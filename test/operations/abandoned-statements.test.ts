@@ -1,18 +1,17 @@
 import { expect, it } from 'vitest';
 
 import { AbandonedStatements } from '../../src/gateway/database/abandoned-statements.ts';
-import type { Log } from '../../src/gateway/telemetry/log.ts';
 
 it('an abandoned statement that ends soon frees its place soon, and is not logged, while another one does not end', async () => {
   const warnings: string[] = [];
-  const log = { warn: (line: string) => void warnings.push(line) } as unknown as Log;
+  const log = { warn: (line: string) => void warnings.push(line) };
   const running = new Map([[1, 'SyncRep']]);
   let longest = 0;
   const server = {
     name: 'db',
     run: async <Row>() => Array.from(running, ([pid, wait]) => ({ pid, wait })) as Row[],
   };
-  const abandoned = new AbandonedStatements(server, log);
+  const abandoned = new AbandonedStatements(server, log as never);
   abandoned.add({ pid: 1, writes: true, free: () => {} });
   const add = (pid: number): Promise<void> => {
     running.set(pid, `event ${pid}`);

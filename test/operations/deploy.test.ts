@@ -9,10 +9,9 @@ import { ConfigMap, type IConfigMap, type IService, Service } from 'kubernetes-m
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 
-import { readConfig } from '../../src/gateway/config/config.ts';
-import { Variables } from '../../src/gateway/config/variables.ts';
 import { makeFolder } from '../support/folders.ts';
 import { expectExplained } from '../support/standards.ts';
+import { settingsOf } from '../support/start.ts';
 
 const DATABASE_URL = 'postgresql://store@db/store';
 // How long closing the database may take, after the time for requests.
@@ -32,10 +31,8 @@ const imageUser = Number(/^USER (\d+):\d+$/m.exec(read('Dockerfile'))?.[1]);
 
 /** Expects a gateway in the image to accept the variables, and to have enough time to stop. */
 function expectGateway(variables: Record<string, string>, stopSeconds: number): void {
-  expect(Object.keys(Variables.shape)).toEqual(expect.arrayContaining(Object.keys(variables)));
-  const config = readConfig({ ...imageVariables, ...variables });
-  expect(config.host).not.toBe('127.0.0.1');
-  const { stopDelayMs, stopTimeoutMs } = config;
+  const { host, stopDelayMs, stopTimeoutMs } = settingsOf(variables, imageVariables);
+  expect(host).not.toBe('127.0.0.1');
   expect(stopSeconds * 1000).toBeGreaterThanOrEqual(stopDelayMs + stopTimeoutMs + CLOSING_MS);
 }
 
@@ -142,7 +139,7 @@ describe('deploy/kubernetes.yaml', () => {
   it('sets only variables that the gateway and the migration accept, including MIGRATE=false, and allows enough time to shut down', () => {
     const variables = { ...configMap.data, DATABASE_URL };
     expectGateway(variables, pod?.terminationGracePeriodSeconds ?? 30);
-    const { migrate, stopDelayMs } = readConfig({ ...imageVariables, ...variables });
+    const { migrate, stopDelayMs } = settingsOf(variables, imageVariables);
     expect(migrate).toBe(false);
     expect(stopDelayMs).toBeGreaterThan((container?.readinessProbe?.periodSeconds ?? 10) * 1000);
   });
@@ -188,7 +185,7 @@ describe('the systemd unit', () => {
     expect(
       valueOf('ExecStart').replace('/opt/pet-store-gateway/', '').replace('/usr/bin/', ''),
     ).toBe(scripts['start']);
-    const { stopDelayMs, stopTimeoutMs } = readConfig({});
+    const { stopDelayMs, stopTimeoutMs } = settingsOf({});
     expect(Number(valueOf('TimeoutStopSec')) * 1000).toBeGreaterThanOrEqual(
       stopDelayMs + stopTimeoutMs + CLOSING_MS,
     );

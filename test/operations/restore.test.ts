@@ -5,10 +5,8 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { openDatabase } from '../../src/gateway/database/open-database.ts';
-import { MIGRATIONS } from '../../src/store/migrations.ts';
 import { useProgramStore } from '../support/databases.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { type Gateway, openConfigured, startGateway } from '../support/gateway.ts';
 import { type EventStream, openEvents } from '../support/live.ts';
 import { makeCategory } from '../support/make.ts';
 import { runSql } from '../support/postgres.ts';
@@ -17,8 +15,7 @@ import { lastCursor } from '../support/settled.ts';
 
 const EXPIRED = [{ extensions: { code: 'CURSOR_EXPIRED' } }];
 
-const startOn = (DATA_DIR: string): Promise<Gateway> =>
-  startGateway({ DATA_DIR }, (config, log) => openDatabase(MIGRATIONS, config, log));
+const startOn = (DATA_DIR: string): Promise<Gateway> => startGateway({ DATA_DIR }, openConfigured);
 
 const copy = (from: string, to: string): void => {
   execFileSync('rm', ['-rf', to]);

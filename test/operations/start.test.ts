@@ -5,10 +5,12 @@ import { pathToFileURL } from 'node:url';
 
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { TEMPLATE } from '../../src/gateway/database/embedded/store-folder.ts';
 import { useProgramStore } from '../support/databases.ts';
 import { holdLock, runSql } from '../support/postgres.ts';
 import { ask, spawnProgram, startProgram } from '../support/program.ts';
+
+/** The template of new stores, which `npm ci` creates. */
+const TEMPLATE = 'node_modules/@electric-sql/pglite/template-store';
 
 const store = useProgramStore('PGlite');
 let folder: string;

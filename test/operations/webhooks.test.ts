@@ -7,7 +7,6 @@ import { text } from 'node:stream/consumers';
 
 import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { parse } from 'yaml';
 
 import { useProgramStore } from '../support/databases.ts';
 import { blocksOf, read } from '../support/documents.ts';
@@ -215,15 +214,6 @@ describe('the relay for webhooks', () => {
     expect(receiver.names()).toEqual(['Jo', 'Kai']);
   });
 
-  it('ends a pause when it is stopped', async () => {
-    const receiver = await startReceiver(reject(503, { 'retry-after': '3600' }));
-    const relay = await startRelay(settingsOf(gateway, receiver));
-    await sell('Lu');
-    await relay.logged(/^Receiver: status 503\. Trying again in 3600 s\.$/);
-    expect(await relay.stop()).toBe(0);
-    expect(receiver.names()).toEqual(['Lu']);
-  });
-
   it('moves its cursor with changes that are no events, several pages of them', async () => {
     const receiver = await startReceiver();
     const settings = settingsOf(gateway, receiver);
@@ -407,20 +397,6 @@ describe('docs/examples/webhooks/README.md', () => {
     expect(documented).toEqual(codes);
     const unit = read(`${FOLDER}/pet-store-webhooks.service`);
     expect(unit).toContain(`\nRestartPreventExitStatus=${codes.join(' ')}\n`);
-  });
-});
-
-describe('docs/examples/webhooks/compose.yaml', () => {
-  const { services } = parse(read(`${FOLDER}/compose.yaml`)) as {
-    services: { webhooks: { environment: Record<string, string>; volumes: string[] } };
-  };
-  const { environment: variables, volumes } = services.webhooks;
-
-  it('sets only settings of the relay, for a gateway of the compose.yaml that it is added to', () => {
-    const gateways = Object.keys((parse(read('compose.yaml')) as { services: object }).services);
-    expect(gateways).toContain(new URL(variables['GATEWAY_URL'] ?? '').hostname);
-    for (const name of Object.keys(variables)) expect(readme).toContain(`| \`${name}\``);
-    expect(volumes).toContain(`./${FOLDER}/relay.mjs:/relay.mjs:ro`);
   });
 });
 

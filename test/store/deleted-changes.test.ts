@@ -1,15 +1,13 @@
 import { raw } from 'sql-template-tag';
 import { beforeEach, expect, it } from 'vitest';
 
-import { deleteOldChanges } from '../../src/gateway/changes/change-log.ts';
 import { openCopy } from '../support/databases.ts';
-import { gateway, useGateway } from '../support/gateway.ts';
+import { gateway, run, useGateway } from '../support/gateway.ts';
 import { openEvents } from '../support/live.ts';
+import { deleteChanges } from '../support/maintenance.ts';
 import { makeCategory } from '../support/make.ts';
 import { lastCursor, untilSettled } from '../support/settled.ts';
 
-// A maximum age that every change exceeds.
-const AT_ONCE = -3_600_000;
 const EXPIRED = [{ extensions: { code: 'CURSOR_EXPIRED' } }];
 
 // Reads old changes, for a subscription or a page.
@@ -18,7 +16,7 @@ const OLD = /from settled_changes\s+where .*coalesce/s;
 const NEW = /from settled_changes\s+where \(transaction, id\) >/;
 
 /** What happens once, right before the next statement that matches. */
-let interruption: { before: RegExp; run: () => Promise<unknown> } | undefined;
+let interruption: { before: RegExp; act: () => Promise<unknown> } | undefined;
 
 const open: typeof openCopy = async (config, log) => {
   const db = await openCopy(config, log);
@@ -26,9 +24,9 @@ const open: typeof openCopy = async (config, log) => {
     ...db,
     query: async (statement, ...how) => {
       if (interruption?.before.test(statement.text)) {
-        const { run } = interruption;
+        const { act } = interruption;
         interruption = undefined;
-        await run();
+        await act();
       }
       return db.query(statement, ...how);
     },
@@ -37,7 +35,7 @@ const open: typeof openCopy = async (config, log) => {
 
 async function deleteAll(): Promise<void> {
   await untilSettled(gateway.db);
-  await deleteOldChanges(gateway.db, AT_ONCE);
+  await deleteChanges(gateway);
 }
 
 useGateway({}, open);
@@ -48,9 +46,7 @@ beforeEach(async () => {
   await makeCategory(gateway, 'start');
   await deleteAll();
   after = await lastCursor(gateway);
-  await gateway.db.write(
-    raw(`insert into categories (name) select 'old' from generate_series(1, 1500)`),
-  );
+  await run(`insert into categories (name) select 'old' from generate_series(1, 1500)`);
   await untilSettled(gateway.db);
 });
 
@@ -60,7 +56,7 @@ it('eighty subscriptions that resume after the oldest cursor while changes are d
   );
   // One of the first, one that is in memory, and the last.
   const ids = [rows[1490], rows[500], rows[0]].map((row) => String(row?.id));
-  interruption = { before: OLD, run: deleteAll };
+  interruption = { before: OLD, act: deleteAll };
   const streams = await Promise.all(
     Array.from({ length: 80 }, () =>
       openEvents(
@@ -92,7 +88,7 @@ it('eighty subscriptions that resume after the oldest cursor while changes are d
 });
 
 it('a page after a cursor has all changes after it or CURSOR_EXPIRED if changes are deleted in the meantime', async () => {
-  interruption = { before: OLD, run: deleteAll };
+  interruption = { before: OLD, act: deleteAll };
   const { errors } = await gateway.graphql(
     'query ($after: String) { changes(after: $after) { nodes { cursor } } }',
     { after },
@@ -107,7 +103,7 @@ it('a subscription ends with CURSOR_EXPIRED if changes that it has not received 
   expect((await stream.data()).categoryChanged.after.name).toBe('received');
   interruption = {
     before: NEW,
-    run: async () => {
+    act: async () => {
       await makeCategory(gateway, 'deleted');
       await makeCategory(gateway, 'last');
       await deleteAll();

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 
 import { MapperKind, mapSchema } from '@graphql-tools/utils';
-import { raw } from 'sql-template-tag';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { petStore } from '../../src/store/index.ts';
-import { gateway, type GraphqlResponse, useGateway, useOther } from '../support/gateway.ts';
+import { gateway, type GraphqlResponse, run, useGateway, useOther } from '../support/gateway.ts';
 import { createSocketClient, openEvents, openSocket } from '../support/live.ts';
 import { makePet, stockOf } from '../support/make.ts';
 import { callOf, postMessage } from '../support/mcp.ts';
@@ -32,7 +31,7 @@ beforeEach(async () => {
   petId = await makePet(gateway, { stock: STOCK });
 });
 
-afterEach(() => gateway.db.write(raw('delete from idempotency_keys')));
+afterEach(() => run('delete from idempotency_keys'));
 
 const placed = async (): Promise<number> => STOCK - (await stockOf(gateway, petId));
 

@@ -1,12 +1,9 @@
-import { raw } from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { gateway, useGateway } from '../support/gateway.ts';
+import { gateway, run, useGateway } from '../support/gateway.ts';
 import { letASecondPass } from '../support/logged.ts';
 
 useGateway();
-
-const run = (text: string): Promise<unknown> => gateway.db.write(raw(text));
 
 const IDS = ['-3', '-2', '0', '1'];
 const VALUES = IDS.map((id) => `(${id}, 'Pet ${id}', -1)`).join();

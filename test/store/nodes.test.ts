@@ -1,9 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { toNodeId } from '../../src/gateway/schema/nodes.ts';
 import { askCost } from '../support/cost.ts';
 import { useGateway, gateway } from '../support/gateway.ts';
-import { makeOrder, makePet } from '../support/make.ts';
+import { makeOrder, makePet, nodeIdOf } from '../support/make.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
 
 const NODES = `query ($nodeIds: [ID!]!) {
@@ -13,7 +12,8 @@ const NODES = `query ($nodeIds: [ID!]!) {
   }
 }`;
 
-const petIds = (count: number): string[] => Array.from({ length: count }, (_, id) => `Pet_${id}`);
+const petIds = (count: number): string[] =>
+  Array.from({ length: count }, (_, id) => nodeIdOf('Pet', `${id}`));
 
 useGateway();
 let petId: string;
@@ -56,9 +56,9 @@ describe('the field node', () => {
   const NODE = 'query ($nodeId: ID!) { node(nodeId: $nodeId) { nodeId ... on Pet { name } } }';
 
   it('returns the row, or null if it does not exist', async () => {
-    const nodeId = toNodeId('Pet', BigInt(petId));
+    const nodeId = nodeIdOf('Pet', petId);
     expect((await gateway.data(NODE, { nodeId })).node).toEqual({ nodeId, name: 'Cleo' });
-    const missing = toNodeId('Pet', 999_999_999n);
+    const missing = nodeIdOf('Pet', '999999999');
     expect((await gateway.data(NODE, { nodeId: missing })).node).toBeNull();
   });
 
@@ -76,13 +76,8 @@ describe('the field node', () => {
 
 describe('the field nodes', () => {
   it('returns rows in the order of the ids, including duplicates, and null for missing rows', async () => {
-    const pet = toNodeId('Pet', BigInt(petId));
-    const nodeIds = [
-      toNodeId('Category', BigInt(categoryId)),
-      toNodeId('Pet', 999_999_999n),
-      pet,
-      pet,
-    ];
+    const pet = nodeIdOf('Pet', petId);
+    const nodeIds = [nodeIdOf('Category', categoryId), nodeIdOf('Pet', '999999999'), pet, pet];
     const { nodes } = await gateway.data(NODES, { nodeIds });
     expect(nodes.map((node: { nodeId: string } | null) => node?.nodeId ?? null)).toEqual([
       nodeIds[0],

@@ -1,13 +1,10 @@
-import { assert, asyncProperty, jsonValue, nat, property } from 'fast-check';
-import { type GraphQLObjectType, OperationTypeNode, parse } from 'graphql';
+import { assert, asyncProperty } from 'fast-check';
+import { type GraphQLObjectType, OperationTypeNode } from 'graphql';
 import sql from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import type { Estimate } from '../../src/gateway/operation/accept/field-cost.ts';
-import { isLargerThan } from '../../src/gateway/operation/json-text.ts';
-import { ParsedDocument } from '../../src/gateway/operation/operation.ts';
 import { petStore } from '../../src/store/index.ts';
-import { countFields } from '../support/cost.ts';
+import { countFields, estimateOf } from '../support/cost.ts';
 import { gateway, type GraphqlResponse, startOther, useGateway } from '../support/gateway.ts';
 import { type Operation, operationsOn, TAME, UNLIMITED } from '../support/operations.ts';
 import { post } from '../support/post.ts';
@@ -19,14 +16,6 @@ const { schema } = petStore;
 const LONG_NAME = '\u0001'.repeat(255);
 const LONG_DESCRIPTION = '\u0001'.repeat(2000);
 const MAX_BYTES = 1_000_000;
-
-/** Returns the estimate for an operation, which includes the size of its largest possible response. */
-function estimateOf({ query, variables, operationName }: Operation): Estimate {
-  const document = parse(query);
-  const operation = new ParsedDocument(schema, document).find(operationName);
-  if (!operation) throw new Error('There is no operation.');
-  return operation.estimate(variables);
-}
 
 const TOO_LARGE = [{ extensions: { code: 'RESPONSE_TOO_LARGE', status: 400 } }];
 
@@ -143,14 +132,4 @@ it('a query waits for a turn, which is in the log, if its result may be larger t
     await expect.poll(ended).toHaveLength(2);
     expect(Object(ended()[1]).queueMs !== undefined).toBe(waits);
   }
-});
-
-it('the size of a value is the length of its JSON in bytes', () => {
-  assert(
-    property(jsonValue(), nat(), (value, less) => {
-      const bytes = Buffer.byteLength(JSON.stringify(value));
-      expect(isLargerThan(value, bytes)).toBe(false);
-      expect(isLargerThan(value, bytes - 1 - (less % bytes))).toBe(true);
-    }),
-  );
 });

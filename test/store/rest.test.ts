@@ -1,10 +1,10 @@
 import { connect, type Socket } from 'node:net';
 
-import sql, { raw } from 'sql-template-tag';
+import sql from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { resolveFrom } from '../support/browsing.ts';
-import { gateway, startGateway, useGateway } from '../support/gateway.ts';
+import { gateway, run, startGateway, useGateway } from '../support/gateway.ts';
 import { makeCategory, makeOrder, makePet, mutate } from '../support/make.ts';
 import { requestRaw } from '../support/raw.ts';
 import { expectError } from '../support/rest.ts';
@@ -32,17 +32,15 @@ const fillOrders = async (count: number): Promise<void> => {
   await gateway.db.write(sql`
     insert into orders (pet_id, quantity) select ${petId}, generate_series(1, ${count}::integer)`);
   // PostgreSQL stores an updated row behind the other rows.
-  await gateway.db.write(sql`update orders set complete = true where quantity % 2 = 0`);
+  await run(`update orders set complete = true where quantity % 2 = 0`);
 };
 
 /** Creates a view of 20,000 orders in place of the table. */
 const createOrdersView = (quantity: string): Promise<unknown> =>
-  gateway.db.write(
-    raw(`
+  run(`
     create view orders as select id::bigint, 1::bigint as pet_id, ${quantity} as quantity,
       null::timestamptz as ship_date, false as complete
-    from generate_series(1, 20000) as id`),
-  );
+    from generate_series(1, 20000) as id`);
 
 /** Requests all orders on a connection of its own. */
 function requestOrders(): Socket {
@@ -77,19 +75,16 @@ describe('GET /pets/{petId}', () => {
     expect(pet.id).toBe('9007199254740993');
   });
 
-  it.each(['abc', '1%00', '%EF%BC%91', '9223372036854775808'])(
-    'returns INVALID_ID for the id $0',
-    async (id) => {
-      expectError(await requestRaw(gateway, 'GET', `/pets/${id}`), 400, 'INVALID_ID');
-    },
-  );
-
-  it.each(['0', '999999', '9223372036854775807'])(
-    'returns PET_NOT_FOUND for /pets/%s',
-    async (id) => {
-      expectError(await requestRaw(gateway, 'GET', `/pets/${id}`), 404, 'PET_NOT_FOUND');
-    },
-  );
+  it.each([
+    ['abc', 400, 'INVALID_ID'],
+    ['1%00', 400, 'INVALID_ID'],
+    ['%EF%BC%91', 400, 'INVALID_ID'],
+    ['9223372036854775808', 400, 'INVALID_ID'],
+    ['9223372036854775807', 404, 'PET_NOT_FOUND'],
+    ['0', 404, 'PET_NOT_FOUND'],
+  ])('returns an error for the id %s: %i %s', async (id, status, code) => {
+    expectError(await requestRaw(gateway, 'GET', `/pets/${id}`), status, code);
+  });
 });
 
 describe('the ETag of a pet', () => {
@@ -123,29 +118,21 @@ describe('the ETag of a pet', () => {
 });
 
 describe('GET /store/orders', () => {
-  beforeEach(() => gateway.db.write(sql`delete from orders`));
+  beforeEach(() => run(`delete from orders`));
 
   it('returns an error, rather than leave out an order, if the database has no quantity for it', async () => {
     await fillOrders(2);
-    await gateway.db.write(raw('alter table orders alter quantity drop not null'));
-    await gateway.db.write(raw('update orders set quantity = null where quantity = 1'));
+    await run('alter table orders alter quantity drop not null');
+    await run('update orders set quantity = null where quantity = 1');
     const response = await requestRaw(gateway, 'GET', '/store/orders?limit=5');
     expectError(response, 500, 'INTERNAL_SERVER_ERROR');
     expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
-    await gateway.db.write(raw('delete from orders'));
-    await gateway.db.write(raw('alter table orders alter quantity set not null'));
+    await run('delete from orders');
+    await run('alter table orders alter quantity set not null');
   });
 
-  it.each(['/store/orders', '/store/orders?limit=1'])(
-    'returns an empty array if there are no orders: %s',
-    async (path) => {
-      const response = await gateway.rest(path);
-      expect(response.headers.get('content-type')).toMatch(/^application\/json/);
-      expect(await response.text()).toBe('[]');
-    },
-  );
-
   it.each([
+    [0, 1],
     [1000, 1],
     [2500, 3],
   ])(
@@ -246,29 +233,24 @@ describe('GET /store/orders', () => {
     ['limit=1&limi=1', '"limi"'],
     ['__proto__=1', '"__proto__"'],
     ['limit=1&limit=2', 'limit: '],
-  ])('returns INVALID_INPUT with the name of the parameter for ?%s', async (query, name) => {
+    ['limit=0', 'limit: '],
+    ['limit=1001', 'limit: '],
+    ['limit=1e2', 'limit: '],
+    ['after=abc', 'after: ', 'INVALID_ID'],
+    ['limit=5&after=9223372036854775808', 'after: ', 'INVALID_ID'],
+  ])('rejects ?%s with the name of the parameter', async (query, name, code = 'INVALID_INPUT') => {
     const path = `/store/orders?${query}`;
     const response = await requestRaw(gateway, 'GET', path);
-    expectError(response, 400, 'INVALID_INPUT');
+    expectError(response, 400, code);
     expect(JSON.parse(response.body).message).toContain(name);
     expect((await requestRaw(gateway, 'HEAD', path)).status).toBe(400);
-  });
-
-  it.each([
-    ['limit=0', 'INVALID_INPUT'],
-    ['limit=1001', 'INVALID_INPUT'],
-    ['limit=1e2', 'INVALID_INPUT'],
-    ['after=abc', 'INVALID_ID'],
-    ['limit=5&after=9223372036854775808', 'INVALID_ID'],
-  ])('rejects ?%s with %s', async (query, code) => {
-    expectError(await requestRaw(gateway, 'GET', `/store/orders?${query}`), 400, code);
   });
 });
 
 describe('a long response to GET /store/orders', () => {
-  beforeAll(() => gateway.db.write(sql`alter table orders rename to all_orders`));
-  afterEach(() => gateway.db.write(sql`drop view orders`));
-  afterAll(() => gateway.db.write(sql`alter table all_orders rename to orders`));
+  beforeAll(() => run(`alter table orders rename to all_orders`));
+  afterEach(() => run(`drop view orders`));
+  afterAll(() => run(`alter table all_orders rename to orders`));
 
   it('is no longer read from the database after the client has disconnected', async () => {
     await createOrdersView('1');
@@ -286,11 +268,9 @@ describe('a long response to GET /store/orders', () => {
   it.each(['gzip', 'identity'])(
     'is cut off if the database fails, so that it cannot look complete: %s',
     async (encoding) => {
-      await gateway.db.write(
-        raw(`
+      await run(`
       create or replace function fail_late(id integer) returns integer language plpgsql stable as
-      'begin if id > 1500 then raise exception ''broken disk''; end if; return 1; end'`),
-      );
+      'begin if id > 1500 then raise exception ''broken disk''; end if; return 1; end'`);
       await createOrdersView('fail_late(id)');
       const headers = { 'Accept-Encoding': encoding };
       const text = gateway.rest('/store/orders', { headers }).then((response) => response.text());

@@ -1,10 +1,11 @@
 import { assert, asyncProperty } from 'fast-check';
-import { OperationTypeNode } from 'graphql';
+import { OperationTypeNode, parse } from 'graphql';
 import { expect } from 'vitest';
 
+import { ParsedDocument } from '../../src/gateway/operation/operation.ts';
 import { petStore } from '../../src/store/index.ts';
 import type { Gateway, GraphqlResponse } from './gateway.ts';
-import { operationsOn, TAME } from './operations.ts';
+import { type Operation, operationsOn, TAME } from './operations.ts';
 import { post } from './post.ts';
 
 const { schema } = petStore;
@@ -34,6 +35,13 @@ export async function expectRejected(gateway: Gateway, params: Params, code: str
     expect(status).toBe(400);
   }
   expect(gateway.statements).toEqual([]);
+}
+
+/** Returns the cost that the gateway expects of an operation, and the bytes of its largest possible response. */
+export function estimateOf({ query, variables, operationName }: Operation) {
+  const operation = new ParsedDocument(schema, parse(query)).find(operationName);
+  if (!operation) throw new Error('There is no operation.');
+  return operation.estimate(variables);
 }
 
 /** The number of fields in a result. */

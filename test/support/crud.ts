@@ -7,7 +7,9 @@ import {
   type GraphQLSchema,
   isEnumType,
   isInputObjectType,
+  isLeafType,
   isListType,
+  isObjectType,
   isRequiredInputField,
 } from 'graphql';
 
@@ -15,6 +17,7 @@ import { upperFirst } from '../../src/gateway/model/words.ts';
 import { TABLES } from '../../src/store/generated/tables.ts';
 import { petStore } from '../../src/store/index.ts';
 import type { Gateway } from './gateway.ts';
+import { makeOrder, makePet } from './make.ts';
 import { numbersOf, requireAllowed } from './values.ts';
 
 const { schema } = petStore;
@@ -195,4 +198,84 @@ export async function makeReferences(gateway: Gateway, { type, kind }: Crud): Pr
     }
   }
   return (other) => ids.get(other) ?? '';
+}
+
+/** What the arguments of a mutation of the store itself are about: a pet with ten units in stock, and an open order for it. */
+interface Subject {
+  readonly petId: string;
+  readonly orderId: string;
+}
+
+/** The arguments with which each mutation of the store itself changes something. */
+const CUSTOM_ARGUMENTS: Readonly<Record<string, (subject: Subject) => string>> = {
+  adjustInventories: ({ petId }) => `input: [{ petId: "${petId}", by: -2 }]`,
+  adjustInventory: ({ petId }) => `petId: "${petId}", by: -2`,
+  cancelOrder: ({ orderId }) => `id: "${orderId}"`,
+  completeOrder: ({ orderId }) => `id: "${orderId}"`,
+  placeOrder: ({ petId }) => `input: { petId: "${petId}", quantity: 1 }`,
+  placeOrders: ({ petId }) => `input: [{ petId: "${petId}", quantity: 1 }]`,
+  rescheduleOrder: ({ orderId }) => `id: "${orderId}", shipDate: "2100-01-01T10:00:00Z"`,
+  updateInventories: ({ petId }) => `input: [{ petId: "${petId}", quantity: 7 }]`,
+  updateInventory: ({ petId }) => `petId: "${petId}", input: { quantity: 7 }`,
+};
+
+/** The names of all mutations. */
+export const MUTATIONS: readonly string[] = Object.keys(
+  schema.getMutationType()?.getFields() ?? {},
+);
+
+/** The arguments of a mutation, the same ones written differently, and others. */
+interface MadeArguments {
+  readonly args: string;
+  readonly same: string;
+  readonly other: string;
+}
+
+async function makeSubject(gateway: Gateway): Promise<Subject> {
+  const petId = await makePet(gateway, { stock: 11 });
+  return { petId, orderId: await makeOrder(gateway, petId) };
+}
+
+async function makeCrudArguments(gateway: Gateway, crud: Crud): Promise<MadeArguments> {
+  const { type, kind } = crud;
+  const isNew = kind === 'create' || kind === 'createMany';
+  const [id, otherId] = isNew ? [] : [await makeRow(gateway, type), await makeRow(gateway, type)];
+  const idOf = await makeReferences(gateway, crud);
+  const n = nextRow();
+  const fields = isNew ? 'required' : 'one';
+  const padded = { id: `00${id}`, fields, isExplicit: isNew } as const;
+  return {
+    args: argumentsFor(crud, n, idOf, { id, fields }),
+    same: argumentsFor(crud, n, (of) => `00${idOf(of)}`, padded),
+    other:
+      kind === 'delete'
+        ? argumentsFor(crud, n, idOf, { id: otherId, fields })
+        : argumentsFor(crud, nextRow(), await makeReferences(gateway, crud), { id, fields }),
+  };
+}
+
+/** Makes arguments with which a mutation changes something, and the rows that they are about. */
+export async function makeArguments(gateway: Gateway, name: string): Promise<MadeArguments> {
+  const crud = CRUD.find((one) => one.name === name);
+  if (crud) return makeCrudArguments(gateway, crud);
+  const toArguments = CUSTOM_ARGUMENTS[name];
+  if (!toArguments) throw new Error(`Add ${name} to CUSTOM_ARGUMENTS in test/support/crud.ts.`);
+  const args = toArguments(await makeSubject(gateway));
+  const same = args.replaceAll(/"(?=\d+")/g, '"00');
+  return { args, same, other: toArguments(await makeSubject(gateway)) };
+}
+
+/** Returns the selection of everything that a mutation returns: values, and the values of the rows that it names. */
+export function everythingOf(name: string): string {
+  const result = getNamedType(schema.getMutationType()?.getFields()[name]?.type);
+  const [success] = result && 'getTypes' in result ? result.getTypes() : [];
+  const fields = Object.values(success?.getFields() ?? {}).filter(({ args }) => args.length === 0);
+  const parts = fields.map((field) => {
+    const type = getNamedType(field.type);
+    const inner = Object.values(isObjectType(type) ? type.getFields() : {})
+      .filter((one) => one.args.length === 0 && isLeafType(getNamedType(one.type)))
+      .map((one) => one.name);
+    return inner.length > 0 ? `${field.name} { ${inner.join(' ')} }` : field.name;
+  });
+  return `... on ${success?.name} { ${parts.join(' ')} }`;
 }

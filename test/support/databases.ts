@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { PGlite } from '@electric-sql/pglite';
 import { beforeAll, describe, inject } from 'vitest';
 
-import { type Config, readConfig } from '../../src/gateway/config/config.ts';
+import type { Config } from '../../src/gateway/config/config.ts';
 import type { Database } from '../../src/gateway/database/database.ts';
 import {
   createPglite,
@@ -95,17 +95,27 @@ export type TestDatabase = Database & { readonly url?: string };
 export interface RawDatabase {
   /** Runs SQL and returns the rows of the last statement. */
   run(sql: string): Promise<Record<string, unknown>[]>;
-  migrate(log: Log): Promise<void>;
+  /** Migrates it, and returns what that logs. */
+  migrate(): Promise<string[]>;
   /** Opens the copy for a gateway; closing the returned database removes the copy too. */
   open(config: Config, log: Log): Promise<TestDatabase>;
   close(): Promise<void>;
+}
+
+/** Runs a function, and returns the messages that it logs. */
+async function collectLog(run: (log: Log) => Promise<void>): Promise<string[]> {
+  const messages: string[] = [];
+  const add = (entry: unknown, message?: string): void =>
+    void messages.push(message ?? String(entry));
+  await run(Object.assign(createLog('silent'), { info: add, warn: add, error: add }));
+  return messages;
 }
 
 async function openRawPglite(): Promise<RawDatabase> {
   const pglite = await takePgliteOf(MIGRATIONS);
   return {
     run: async (sql) => (await pglite.exec(sql)).at(-1)?.rows ?? [],
-    migrate: (log) => migratePglite(MIGRATIONS, pglite, log),
+    migrate: () => collectLog((log) => migratePglite(MIGRATIONS, pglite, log)),
     open: (_config, log) => openPglite(MIGRATIONS, pglite, log),
     close: () => pglite.close(),
   };
@@ -115,7 +125,7 @@ async function openRawPostgres(): Promise<RawDatabase> {
   const { url, drop } = await copyOnPostgres();
   return {
     run: (sql) => runSql(url, sql),
-    migrate: (log) => migratePostgres(url, readConfig({}), log),
+    migrate: () => collectLog((log) => migratePostgres(url, {}, log)),
     open: async (config, log) => {
       const db = await openPostgres(MIGRATIONS, url, config, log);
       const close = async (): Promise<void> => {

@@ -1,7 +1,9 @@
+import { raw } from 'sql-template-tag';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 
 import { type Config, type Limits, readConfig } from '../../src/gateway/config/config.ts';
 import type { Database } from '../../src/gateway/database/database.ts';
+import { openDatabase } from '../../src/gateway/database/open-database.ts';
 import { openPostgres } from '../../src/gateway/database/postgres.ts';
 import { fillSample } from '../../src/gateway/server/fill-sample.ts';
 import { openDatabaseOf } from '../../src/gateway/server/serve.ts';
@@ -13,7 +15,7 @@ import { MIGRATIONS } from '../../src/store/migrations.ts';
 import { describeOnDatabases, openCopy, type TestDatabase } from './databases.ts';
 import { type CheckOf, checkResponse, createCheck, openApiOf } from './documented.ts';
 import { closeServer, listen } from './listen.ts';
-import { postForJson } from './post.ts';
+import { postForJson, TIMES_UNTIL_COMPILED } from './post.ts';
 
 /** A GraphQL error as a caller receives it. */
 export interface ClientError {
@@ -74,6 +76,9 @@ export const openAt =
   (at: string | { readonly url: string }): OpenDatabase =>
   (config, log) =>
     openPostgres(MIGRATIONS, typeof at === 'string' ? at : at.url, config, log);
+
+/** Opens the database that the variables of the gateway name. */
+export const openConfigured: OpenDatabase = (config, log) => openDatabase(MIGRATIONS, config, log);
 
 /** Returns a function that opens the database of another gateway, and does not close it. */
 export const openThatOf =
@@ -170,6 +175,9 @@ export async function readinessOf(of: Gateway): Promise<unknown[]> {
 /** The gateway of the tests that `useGateway` or `describeOnGateways` provides. */
 export let gateway: Gateway;
 
+/** Runs SQL on the database of `gateway`, and returns the rows. */
+export const run = (text: string): Promise<Data[]> => gateway.db.write(raw(text));
+
 /** Starts a gateway for the tests of a file or a describe(). */
 export function useGateway(...args: Parameters<typeof startGateway>): void {
   beforeAll(async () => {
@@ -201,6 +209,15 @@ export async function startOther(
   const other = await startGateway(environment, openThatOf(gateway), limits, store);
   onTestFinished(() => other.close());
   return other;
+}
+
+/** Expects the same data from graphql-js and from the compiled query. Returns how many statements that sent. */
+export async function expectData(query: string, data: object, variables?: Record<string, unknown>) {
+  for (let time = 0; time <= TIMES_UNTIL_COMPILED; time += 1) {
+    gateway.statements.length = 0;
+    expect(await gateway.data(query, variables)).toEqual(data);
+  }
+  return gateway.statements.length;
 }
 
 /** Declares tests that run on each database of the current Vitest project, with a gateway on it. */

@@ -3,24 +3,24 @@ import { openCopy } from './databases.ts';
 import type { OpenDatabase } from './gateway.ts';
 
 /** Whether a statement fails. */
-type Fails = (isRead: boolean) => boolean;
+type Fails = (isRead: boolean, text: string) => boolean;
 
 /** Creates a database that a test can make fail, for example right after a write. */
 export function createOutage() {
   let fails: Fails | undefined;
-  const check = (isRead: boolean): void => {
-    if (fails?.(isRead)) throw new GatewayError('SERVICE_UNAVAILABLE');
+  const check = (isRead: boolean, { text }: { readonly text: string }): void => {
+    if (fails?.(isRead, text)) throw new GatewayError('SERVICE_UNAVAILABLE');
   };
   const open: OpenDatabase = async (config, log) => {
     const db = await openCopy(config, log);
     return {
       ...db,
       query: async (...asked) => {
-        check(true);
+        check(true, asked[0]);
         return db.query(...asked);
       },
       write: async (...asked) => {
-        check(false);
+        check(false, asked[0]);
         return db.write(...asked);
       },
     };

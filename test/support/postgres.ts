@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 
 import { Client, type QueryResult } from 'pg';
 
-import { type Config, readConfig } from '../../src/gateway/config/config.ts';
+import { readConfig } from '../../src/gateway/config/config.ts';
 import { openPostgres } from '../../src/gateway/database/postgres.ts';
 import { createLog, type Log } from '../../src/gateway/telemetry/log.ts';
 import { MIGRATIONS } from '../../src/store/migrations.ts';
@@ -204,13 +204,13 @@ export async function createDatabaseOn(server: string, template?: string): Promi
   return url.href;
 }
 
-/** Migrates a database. */
+/** Migrates a database, with the variables of a gateway. */
 export async function migratePostgres(
   url: string,
-  config: Config = readConfig({}),
+  environment: Readonly<Record<string, string>> = {},
   log: Log = createLog('error'),
 ): Promise<void> {
-  const db = await openPostgres(MIGRATIONS, url, config, log);
+  const db = await openPostgres(MIGRATIONS, url, readConfig(environment), log);
   await db.close();
 }
 

@@ -7,7 +7,7 @@ import sql from 'sql-template-tag';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 
 import { openCopyOnPostgres } from '../../support/databases.ts';
-import { gateway, useGateway } from '../../support/gateway.ts';
+import { gateway, run, useGateway } from '../../support/gateway.ts';
 
 const ORDERS = 200_000;
 const PAGE = 1000;
@@ -21,8 +21,8 @@ const fill = async (from: number, to: number): Promise<unknown> =>
 // Filling the store may take long on a busy machine.
 useGateway({ STATEMENT_TIMEOUT_MS: '60000' }, openCopyOnPostgres);
 beforeAll(async () => {
-  await gateway.db.write(sql`insert into categories (name) values ('Cats')`);
-  await gateway.db.write(sql`insert into pets (name, category_id) values ('Cleo', 1)`);
+  await run(`insert into categories (name) values ('Cats')`);
+  await run(`insert into pets (name, category_id) values ('Cleo', 1)`);
 });
 beforeEach(() => void (gateway.statements.length = 0));
 

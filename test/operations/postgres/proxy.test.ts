@@ -5,7 +5,6 @@ import { json } from 'node:stream/consumers';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { ERRORS } from '../../../src/gateway/contract/error-codes.ts';
 import { useProgramStore } from '../../support/databases.ts';
 import { openEvents, openInitialized } from '../../support/live.ts';
 import { hasNginx, startNginx } from '../../support/nginx.ts';
@@ -108,7 +107,7 @@ describe.skipIf(!hasNginx)("deploy/nginx.conf (needs Debian's nginx-light packag
     expect(await json(response)).toEqual({ status: 'alive' });
   });
 
-  const { description: message } = ERRORS.MISDIRECTED_REQUEST;
+  const message = 'The Host header must be localhost or an IP address.';
   it.each([
     [200, 'localhost:4000'],
     [200, '127.0.0.1'],

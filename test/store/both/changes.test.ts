@@ -1,9 +1,9 @@
 import sql, { raw } from 'sql-template-tag';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { deleteOldChanges } from '../../../src/gateway/changes/change-log.ts';
-import { describeOnGateways, gateway } from '../../support/gateway.ts';
+import { describeOnGateways, gateway, run } from '../../support/gateway.ts';
 import { openEvents } from '../../support/live.ts';
+import { deleteChanges } from '../../support/maintenance.ts';
 import { makeCategory, makeOrder, makePet } from '../../support/make.ts';
 import { lastCursor, untilSettled } from '../../support/settled.ts';
 
@@ -11,10 +11,6 @@ import { lastCursor, untilSettled } from '../../support/settled.ts';
 const LARGE_ID = '9007199254740993';
 
 const HOUR_MS = 3_600_000;
-// A maximum age that every change exceeds, even if PostgreSQL's clock is ahead.
-const AT_ONCE = -HOUR_MS;
-
-const run = (text: string): Promise<unknown> => gateway.db.write(raw(text));
 
 const CHANGES = `query ($first: Int, $after: String, $last: Int, $before: String, $filter: ChangeFilter) {
   changes(first: $first, after: $after, last: $last, before: $before, filter: $filter) {
@@ -214,7 +210,7 @@ describeOnGateways(() => {
   describe('the list of changes', () => {
     beforeAll(async () => {
       await untilSettled(gateway.db);
-      await deleteOldChanges(gateway.db, AT_ONCE);
+      await deleteChanges(gateway);
       const petId = await makePet(gateway, { stock: 10 });
       for (let count = 0; count < 5; count += 1) await makeOrder(gateway, petId);
       await untilSettled(gateway.db);
@@ -284,10 +280,10 @@ describeOnGateways(() => {
     let ids: unknown[];
     let cursors: string[];
     beforeEach(async () => {
-      // `deleteOldChanges` keeps the last change.
+      // `deleteChanges` keeps the last change.
       await makeCategory(gateway);
       await untilSettled(gateway.db);
-      await deleteOldChanges(gateway.db, AT_ONCE);
+      await deleteChanges(gateway);
       for (let count = 0; count < 4; count += 1) await makeCategory(gateway);
       await untilSettled(gateway.db);
       ({ ids, cursors } = await kept());
@@ -295,7 +291,7 @@ describeOnGateways(() => {
 
     it('stops at the first change that is not old', async () => {
       for (const place of [0, 1, 3]) await age(place);
-      await deleteOldChanges(gateway.db, HOUR_MS);
+      await deleteChanges(gateway, HOUR_MS);
       expect((await kept()).ids).toEqual(ids.slice(2));
     });
 
@@ -309,7 +305,7 @@ describeOnGateways(() => {
       );
       await makeCategory(gateway);
       await untilSettled(gateway.db);
-      await deleteOldChanges(gateway.db, HOUR_MS);
+      await deleteChanges(gateway, HOUR_MS);
       expect((await kept()).cursors).toEqual([await lastCursor(gateway)]);
       expect((await gateway.graphql(CHANGES, { after: cursor, first: 1 })).errors).toMatchObject(
         EXPIRED,
@@ -320,13 +316,13 @@ describeOnGateways(() => {
       await age(0);
       await age(1, IN_FUTURE);
       await age(4, IN_FUTURE);
-      await deleteOldChanges(gateway.db, HOUR_MS);
+      await deleteChanges(gateway, HOUR_MS);
       expect((await kept()).ids).toEqual(ids.slice(1));
       await run('update changes set changed_at = now()');
     });
 
     it('keeps the last change, whose cursor stays valid', async () => {
-      await deleteOldChanges(gateway.db, AT_ONCE);
+      await deleteChanges(gateway);
       expect((await kept()).ids).toEqual(ids.slice(4));
       expect((await page({ first: 1, after: cursors[4] })).edges).toEqual([]);
     });
@@ -335,7 +331,7 @@ describeOnGateways(() => {
       const [, first] = cursors;
       await run(`insert into changes (transaction, id, type, row_id, kind)
         select transaction + 1000000, id, type, row_id, kind from changes`);
-      await deleteOldChanges(gateway.db, HOUR_MS);
+      await deleteChanges(gateway, HOUR_MS);
       expect(await gateway.db.query(raw('select from changes'))).toEqual([]);
       // It comes before the others in the log, but after it, changes are missing.
       expect((await gateway.graphql(CHANGES, { after: first, first: 1 })).errors).toMatchObject(
@@ -347,7 +343,7 @@ describeOnGateways(() => {
       it('of release 3.0, which has no time, expires when its change is deleted', async () => {
         const old = { first: 1, after: withTime(cursors[1]) };
         expect((await page(old)).pageInfo.endCursor).toBe(cursors[2]);
-        await deleteOldChanges(gateway.db, AT_ONCE);
+        await deleteChanges(gateway);
         expect((await gateway.graphql(CHANGES, old)).errors).toMatchObject(EXPIRED);
       });
 
@@ -358,7 +354,7 @@ describeOnGateways(() => {
     });
 
     it('makes the cursors of deleted changes expire, for pages and for subscriptions', async () => {
-      await deleteOldChanges(gateway.db, AT_ONCE);
+      await deleteChanges(gateway);
       const cursor = cursors[3];
       for (const variables of [
         { after: cursor, first: 1 },

@@ -2,15 +2,14 @@ import { readFile } from 'node:fs/promises';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { createLog } from '../../../src/gateway/telemetry/log.ts';
-import { MIGRATIONS } from '../../../src/store/migrations.ts';
+import { petStore } from '../../../src/store/index.ts';
 import { describeOnDatabases, openRaw, type RawDatabase } from '../../support/databases.ts';
 
 const MIGRATION = '20261127020000_stored_folded_names';
 const SPELLINGS = '20261129000000_armenian_ligature';
 
 const readScript = (migration: string): Promise<string> =>
-  readFile(new URL(`${migration}/migration.sql`, MIGRATIONS), 'utf8');
+  readFile(new URL(`${migration}/migration.sql`, petStore.migrations), 'utf8');
 
 const toStatements = (script: string): string[] => script.split(/(?<=;\n)\n/);
 
@@ -60,7 +59,7 @@ describeOnDatabases(() => {
         await raw.run(`insert into categories (name) values ('Սևան');
           update categories set name = 'Արև' where name = 'ԵՐԵՒԱՆ'`);
       }
-      await raw.migrate(createLog('error'));
+      await raw.migrate();
       await expectCurrent(4 + statements.length);
     });
   });

@@ -1,151 +1,12 @@
-import sql, { raw } from 'sql-template-tag';
+import { raw } from 'sql-template-tag';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
-import { deleteOldKeys } from '../../../src/gateway/model/idempotency.ts';
 import { TABLES } from '../../../src/store/generated/tables.ts';
-import { petStore } from '../../../src/store/index.ts';
-import {
-  argumentsFor,
-  CRUD,
-  type Crud,
-  CUSTOM,
-  makeReferences,
-  makeRow,
-  nextRow,
-  selectionOf,
-} from '../../support/crud.ts';
-import { describeOnGateways, gateway, type GraphqlResponse } from '../../support/gateway.ts';
-import { makeCategory, makeOrder, makePet, mutate, stockOf } from '../../support/make.ts';
+import { everythingOf, makeArguments, MUTATIONS } from '../../support/crud.ts';
+import { describeOnGateways, gateway, type GraphqlResponse, run } from '../../support/gateway.ts';
+import { deleteKeys } from '../../support/maintenance.ts';
+import { makeOrder, makePet, mutate, stockOf } from '../../support/make.ts';
 import { post } from '../../support/post.ts';
-
-interface Write {
-  mutation: string;
-  fields: string;
-  /**
-   * Its input, in which letters stand for ids: P is a pet with a stock of 10, C is its category, O is its order, D is
-   * a pet without orders, and E is a category without pets. The name of a type stands for the id of a new row.
-   */
-  input: string;
-  /** The same input, written differently; by default, with zeros before the ids. */
-  same?: string[];
-  /** Different input. */
-  others: string[];
-  /** Input that is rejected until the pet has 9 more units. */
-  refused?: string;
-}
-
-/** The mutations of the store itself. */
-const OWN_WRITES: Write[] = [
-  {
-    mutation: 'placeOrder',
-    fields: '... on Order { id quantity shipDate complete pet { id } }',
-    input: 'input: { petId: "P", quantity: 3, shipDate: "2100-01-01T12:00:00+02:00" }',
-    same: ['input: { shipDate: "2100-01-01T10:00:00Z", quantity: 3, petId: "00P" }'],
-    others: [
-      'input: { petId: "P", quantity: 3, shipDate: "2100-01-01T10:00:01Z" }',
-      'input: { petId: "P", quantity: 3 }',
-    ],
-    refused: 'input: { petId: "P", quantity: 11 }',
-  },
-  {
-    mutation: 'placeOrders',
-    fields: '... on PlacedOrders { orders { id petId quantity shipDate complete pet { id } } }',
-    input: 'input: [{ petId: "P", quantity: 1 }, { petId: "P", quantity: 2 }]',
-    same: ['input: [{ petId: "P", quantity: 1, shipDate: null }, { quantity: 2, petId: "00P" }]'],
-    others: [
-      'input: [{ petId: "P", quantity: 2 }, { petId: "P", quantity: 1 }]',
-      'input: { petId: "P", quantity: 1 }',
-    ],
-    refused: 'input: [{ petId: "P", quantity: 9 }, { petId: "P", quantity: 2 }]',
-  },
-  {
-    mutation: 'adjustInventory',
-    fields: '... on InventoryItem { petId quantity }',
-    input: 'petId: "P", by: -2',
-    others: ['petId: "P", by: 2', 'petId: "999999", by: -2'],
-    refused: 'petId: "P", by: -11',
-  },
-  {
-    mutation: 'updateInventory',
-    fields: '... on InventoryItem { petId quantity }',
-    input: 'petId: "P", input: { quantity: 7 }, expectedQuantity: 10',
-    others: [
-      'petId: "P", input: { quantity: 7 }',
-      'petId: "P", input: { quantity: 8 }, expectedQuantity: 10',
-    ],
-  },
-  {
-    mutation: 'updateInventories',
-    fields: '... on UpdatedInventories { inventory { petId quantity } }',
-    input: 'input: [{ petId: "P", quantity: 7 }, { petId: "D", quantity: 1 }]',
-    same: [
-      'input: [{ petId: "0P", quantity: 7, expectedQuantity: null }, { petId: "D", quantity: 1 }]',
-    ],
-    others: ['input: [{ petId: "P", quantity: 7 }]'],
-  },
-  {
-    mutation: 'adjustInventories',
-    fields: '... on AdjustedInventories { inventory { petId quantity } }',
-    input: 'input: [{ petId: "P", by: -7 }, { petId: "D", by: 1 }]',
-    others: ['input: [{ petId: "P", by: -7 }]'],
-    refused: 'input: [{ petId: "D", by: 1 }, { petId: "P", by: -11 }]',
-  },
-  {
-    mutation: 'rescheduleOrder',
-    fields: '... on Order { id shipDate }',
-    input: 'id: "O", shipDate: "2100-01-01T12:00:00+02:00"',
-    same: ['id: "0O", shipDate: "2100-01-01T10:00:00Z"'],
-    others: ['id: "O", shipDate: null'],
-  },
-  {
-    mutation: 'completeOrder',
-    fields: '... on Order { id complete }',
-    input: 'id: "O"',
-    others: ['id: "999999"'],
-  },
-  {
-    mutation: 'cancelOrder',
-    fields: '... on CancelledOrder { id inventory { petId quantity } }',
-    input: 'id: "O"',
-    others: ['id: "999999"'],
-  },
-];
-
-/** Returns the write of a mutation that `fieldsOf` defines, with rows of its own. */
-const writeOf = (crud: Crud): Write & { crud: Crud } => ({
-  crud,
-  mutation: crud.name,
-  fields: selectionOf(crud),
-  input: '',
-  others: [],
-});
-const WRITES: (Write & { crud?: Crud })[] = [
-  ...CRUD.filter(({ name }) => !OWN_WRITES.some(({ mutation }) => mutation === name)).map(writeOf),
-  ...OWN_WRITES,
-];
-
-/** Creates the rows of a write, and returns the write with its input. */
-async function withRows(write: (typeof WRITES)[number]): Promise<Write> {
-  const { crud } = write;
-  if (!crud) return write;
-  const { type, kind } = crud;
-  const isNew = kind === 'create' || kind === 'createMany';
-  const [id, other] = isNew ? [] : [await makeRow(gateway, type), await makeRow(gateway, type)];
-  const idOf = await makeReferences(gateway, crud);
-  const [n, next] = [nextRow(), nextRow()];
-  const fields = isNew ? 'required' : 'one';
-  const input = argumentsFor(crud, n, idOf, { id, fields });
-  const padded = argumentsFor(crud, n, (of) => `00${idOf(of)}`, {
-    id: `00${id}`,
-    fields,
-    isExplicit: isNew,
-  });
-  const another =
-    kind === 'delete'
-      ? argumentsFor(crud, n, idOf, { id: other, fields })
-      : argumentsFor(crud, next, await makeReferences(gateway, crud), { id, fields });
-  return { ...write, input, same: [padded], others: [another] };
-}
 
 /** All rows of the store, as one string for each table. */
 const ALL_ROWS = raw(
@@ -158,39 +19,16 @@ const readRows = () => gateway.db.query(ALL_ROWS);
 
 let keys = 0;
 
-/**
- * Creates rows. Returns a function that sends a mutation for them, and a function that reads the values and counts that
- * mutations change.
- */
-async function prepare({ mutation, fields, input: written }: Write) {
+/** Returns a new key, and functions that send a mutation with it: in its argument, or beside the document. */
+function withKey(mutation: string) {
   const key = `key ${(keys += 1)}`;
-  const categoryId = await makeCategory(gateway);
-  const petId = await makePet(gateway, { categoryId, stock: 11 });
-  const ids: Record<string, string> = {
-    P: petId,
-    C: categoryId,
-    O: await makeOrder(gateway, petId),
-    D: await makePet(gateway, { categoryId }),
-    E: await makeCategory(gateway),
+  const fields = `${everythingOf(mutation)} ... on Error { code message }`;
+  const send = async (args: string) => {
+    const query = `mutation ($key: String) { made: ${mutation}(${args}, idempotencyKey: $key) { ${fields} } }`;
+    return (await gateway.data(query, { key })).made;
   };
-  for (const type of Object.keys(TABLES)) {
-    if (written.includes(`"${type}"`)) ids[type] = await makeRow(gateway, type);
-  }
-  const toArguments = (input: string): string =>
-    input.replaceAll(/"(0*)([A-Z]\w*)"/g, (text, zeros: string, name: string) =>
-      name in ids ? `"${zeros}${ids[name]}"` : text,
-    );
-  const send = async (input: string) => {
-    const { made } = await gateway.data(
-      `mutation ($key: String) { made: ${mutation}(${toArguments(input)}, idempotencyKey: $key) {
-        ${fields} ... on Error { code message } } }`,
-      { key },
-    );
-    return made;
-  };
-  /** Sends the mutation with its key in a header, or in `extensions`. */
-  const sendBeside = async (input: string, place: 'header' | 'extensions') => {
-    const query = `mutation { made: ${mutation}(${toArguments(input)}) { ${fields} ... on Error { code message } } }`;
+  const sendBeside = async (args: string, place: 'header' | 'extensions') => {
+    const query = `mutation { made: ${mutation}(${args}) { ${fields} } }`;
     const isHeader = place === 'header';
     const response = await post(
       gateway,
@@ -201,7 +39,16 @@ async function prepare({ mutation, fields, input: written }: Write) {
     expect(errors).toBeUndefined();
     return data.made;
   };
-  return { send, sendBeside, read: readRows, key, petId };
+  return { key, send, sendBeside };
+}
+
+/** Makes a pet with a stock of 10, and an order for it; returns a function that puts their ids in place of P and O. */
+async function makeIds() {
+  const petId = await makePet(gateway, { stock: 11 });
+  const orderId = await makeOrder(gateway, petId);
+  const withIds = (args: string): string =>
+    args.replaceAll('P"', `${petId}"`).replaceAll('O"', `${orderId}"`);
+  return { petId, withIds };
 }
 
 const place = (input: Record<string, unknown>, idempotencyKey?: string | null) =>
@@ -210,57 +57,77 @@ const place = (input: Record<string, unknown>, idempotencyKey?: string | null) =
 const createPet = (input: Record<string, unknown>, idempotencyKey: string) =>
   mutate(gateway, 'createPet', { input, idempotencyKey }, '... on Pet { id name }');
 
-it('every mutation accepts an idempotency key, and each of the store itself is listed in OWN_WRITES, so that its key is tested', () => {
-  const mutations = Object.values(petStore.schema.getMutationType()?.getFields() ?? {});
-  const keyed = mutations.filter(({ args }) => args.some(({ name }) => name === 'idempotencyKey'));
-  const names = mutations.map(({ name }) => name).toSorted();
-  expect(keyed.map(({ name }) => name).toSorted()).toEqual(names);
-  const listed = OWN_WRITES.map(({ mutation }) => mutation);
-  expect(listed, 'add the mutation to OWN_WRITES').toEqual(expect.arrayContaining([...CUSTOM]));
-});
-
 describeOnGateways(() => {
-  describe.each(WRITES)('$mutation with an idempotency key', (listed) => {
-    it('runs once, however its input is written and wherever its key is, and returns IDEMPOTENCY_CONFLICT for different input', async () => {
-      const write = await withRows(listed);
-      const { send, sendBeside, read, key } = await prepare(write);
-      const before = await read();
-      const first = await sendBeside(write.input, 'header');
+  it.each(MUTATIONS)(
+    '%s with an idempotency key runs once for many concurrent requests, however its input is written and wherever its key is, and returns IDEMPOTENCY_CONFLICT for different input',
+    async (mutation) => {
+      const { args, same, other } = await makeArguments(gateway, mutation);
+      const { key, send, sendBeside } = withKey(mutation);
+      const before = await readRows();
+      const requests = Array.from({ length: 10 }, () => sendBeside(args, 'header'));
+      const [first, ...others] = await Promise.all(requests);
       expect(first).not.toHaveProperty('code');
-      const after = await read();
+      expect(others).toEqual(others.map(() => first));
+      const after = await readRows();
       expect(after).not.toEqual(before);
-      expect(await sendBeside(write.input, 'header')).toEqual(first);
-      expect(await sendBeside(write.input, 'extensions')).toEqual(first);
-      const { same = [write.input.replaceAll(/"(?=[PCODE]")/g, '"0')] } = write;
-      for (const input of [write.input, ...same]) expect(await send(input)).toEqual(first);
-      for (const input of write.others) {
-        expect(await send(input)).toEqual({
-          code: 'IDEMPOTENCY_CONFLICT',
-          message: expect.stringContaining(key),
-        });
-      }
-      expect(await read()).toEqual(after);
-    });
+      expect(await sendBeside(args, 'extensions')).toEqual(first);
+      for (const written of [args, same]) expect(await send(written)).toEqual(first);
+      const message = expect.stringContaining(key);
+      expect(await send(other)).toEqual({ code: 'IDEMPOTENCY_CONFLICT', message });
+      expect(await readRows()).toEqual(after);
+    },
+  );
 
-    it('runs once for many concurrent requests', async () => {
-      const write = await withRows(listed);
-      const { send, read } = await prepare(write);
-      const results = await Promise.all(Array.from({ length: 10 }, () => send(write.input)));
-      expect(results[0]).not.toHaveProperty('code');
-      expect(new Set(results.map((result) => JSON.stringify(result))).size).toBe(1);
-      const after = await read();
-      expect(await send(write.input)).toEqual(results[0]);
-      expect(await read()).toEqual(after);
-    });
-  });
+  it.each([
+    [
+      'placeOrder',
+      'input: { petId: "P", quantity: 3, shipDate: "2100-01-01T12:00:00+02:00" }',
+      'input: { shipDate: "2100-01-01T10:00:00Z", quantity: 3, petId: "00P" }',
+      'input: { petId: "P", quantity: 3, shipDate: "2100-01-01T10:00:01Z" }',
+    ],
+    [
+      'placeOrders',
+      'input: [{ petId: "P", quantity: 1 }, { petId: "P", quantity: 2 }]',
+      'input: [{ petId: "P", quantity: 1, shipDate: null }, { quantity: 2, petId: "00P" }]',
+      'input: [{ petId: "P", quantity: 2 }, { petId: "P", quantity: 1 }]',
+    ],
+    [
+      'placeOrders',
+      'input: [{ petId: "P", quantity: 1 }]',
+      'input: { petId: "P", quantity: 1 }',
+      'input: []',
+    ],
+    [
+      'updateInventory',
+      'petId: "P", input: { quantity: 7 }, expectedQuantity: 10',
+      'expectedQuantity: 10, petId: "0P", input: { quantity: 7 }',
+      'petId: "P", input: { quantity: 7 }',
+    ],
+  ])(
+    'the input of an idempotency key is the same by its values, not by its text: %s(%s)',
+    async (mutation, args, same, other) => {
+      const { withIds } = await makeIds();
+      const { send } = withKey(mutation);
+      const first = await send(withIds(args));
+      expect(first).not.toHaveProperty('code');
+      expect(await send(withIds(same))).toEqual(first);
+      expect(await send(withIds(other))).toHaveProperty('code');
+    },
+  );
 
-  it.each(WRITES.filter(({ refused }) => refused))(
-    '$mutation with an idempotency key stores no errors, so the key can be reused',
-    async (write) => {
-      const { send, petId } = await prepare(write);
-      expect(await send(write.refused ?? '')).toMatchObject({ code: 'INSUFFICIENT_STOCK' });
+  it.each([
+    ['placeOrder', 'input: { petId: "P", quantity: 11 }'],
+    ['placeOrders', 'input: [{ petId: "P", quantity: 9 }, { petId: "P", quantity: 2 }]'],
+    ['adjustInventory', 'petId: "P", by: -11'],
+    ['adjustInventories', 'input: [{ petId: "P", by: -11 }]'],
+  ])(
+    '%s with an idempotency key stores no errors, so the key can be reused',
+    async (mutation, args) => {
+      const { petId, withIds } = await makeIds();
+      const { send } = withKey(mutation);
+      expect(await send(withIds(args))).toMatchObject({ code: 'INSUFFICIENT_STOCK' });
       await mutate(gateway, 'adjustInventory', { petId, by: 9 });
-      expect(await send(write.refused ?? '')).not.toHaveProperty('code');
+      expect(await send(withIds(args))).not.toHaveProperty('code');
     },
   );
 
@@ -272,28 +139,20 @@ describeOnGateways(() => {
     });
 
     it.each([
-      [
-        'placeOrder',
-        '... on Order { id shipDate }',
-        `input: { petId: "P", quantity: 1, shipDate: "${shipDate}" }`,
-      ],
-      [
-        'placeOrders',
-        '... on PlacedOrders { orders { id shipDate } }',
-        `input: [{ petId: "P", quantity: 1, shipDate: "${shipDate}" }]`,
-      ],
-      ['rescheduleOrder', '... on Order { id shipDate }', `id: "O", shipDate: "${shipDate}"`],
-    ])('still returns the original result of %s', async (mutation, fields, input) => {
-      const sent = await prepare({ mutation, fields, input, others: [] });
-      const first = await sent.send(input);
+      ['placeOrder', `input: { petId: "P", quantity: 1, shipDate: "${shipDate}" }`],
+      ['placeOrders', `input: [{ petId: "P", quantity: 1, shipDate: "${shipDate}" }]`],
+      ['rescheduleOrder', `id: "O", shipDate: "${shipDate}"`],
+    ])('still returns the original result of %s', async (mutation, written) => {
+      const args = (await makeIds()).withIds(written);
+      const [sent, late] = [withKey(mutation), withKey(mutation)];
+      const first = await sent.send(args);
       expect(first).not.toHaveProperty('code');
-      const late = await prepare({ mutation, fields, input, others: [] });
       vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3 * DAY_MS });
-      expect(await sent.send(input)).toEqual(first);
-      expect(await late.send(input)).toMatchObject({ code: 'INVALID_INPUT' });
+      expect(await sent.send(args)).toEqual(first);
+      expect(await late.send(args)).toMatchObject({ code: 'INVALID_INPUT' });
       // The rejection is not stored.
       vi.useRealTimers();
-      expect(await late.send(input)).not.toHaveProperty('code');
+      expect(await late.send(args)).not.toHaveProperty('code');
     });
   });
 
@@ -335,11 +194,11 @@ describeOnGateways(() => {
       const petId = await makePet(gateway, { stock: 10 });
       const input = { petId, quantity: 1 };
       const first = await place(input, 'old');
-      await deleteOldKeys(gateway.db, 60_000);
+      await deleteKeys(gateway, 60_000);
       expect(await place(input, 'old')).toEqual(first);
-      await gateway.db.write(sql`update idempotency_keys
+      await run(`update idempotency_keys
         set created_at = now() - interval '61 seconds' where key = 'old'`);
-      await deleteOldKeys(gateway.db, 60_000);
+      await deleteKeys(gateway, 60_000);
       expect((await place(input, 'old')).id).not.toBe(first.id);
       expect(await stockOf(gateway, petId)).toBe(8);
     });

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 
 import { usePayloadFormatter } from 'graphql-yoga';
-import { raw } from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { petStore } from '../../../src/store/index.ts';
-import { describeOnGateways, gateway, startOther, useOther } from '../../support/gateway.ts';
+import { describeOnGateways, gateway, run, startOther, useOther } from '../../support/gateway.ts';
 import {
   createSocketClient,
   openEvents,
@@ -13,7 +12,6 @@ import {
   openUntilEnd,
 } from '../../support/live.ts';
 import { makePet, mutate } from '../../support/make.ts';
-import { hashOf } from '../../support/manifest.ts';
 import { connectClient } from '../../support/mcp.ts';
 import { post, searchOf, TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 import { lastCursor } from '../../support/settled.ts';
@@ -63,12 +61,11 @@ const CATEGORY = 'category { name }';
 
 describeOnGateways(() => {
   const ofTools = useOther({ MCP_OPERATIONS: 'src/store/tools' });
-  const ofHashes = useOther({ DOCUMENTS: 'automatic' });
   beforeAll(async () => {
     lost = await makePet(gateway, { name: 'Lost' });
     other = await makePet(gateway, { name: 'Other' });
-    await gateway.db.write(raw('alter table pets drop constraint pets_category_id_fkey'));
-    await gateway.db.write(raw(`update pets set category_id = 999999 where id = ${lost}`));
+    await run('alter table pets drop constraint pets_category_id_fkey');
+    await run(`update pets set category_id = 999999 where id = ${lost}`);
   });
 
   it.each(Object.entries(TRANSPORTS))(
@@ -124,8 +121,8 @@ describeOnGateways(() => {
   );
 
   it('with HALT, nothing more is read after the first error, which is the only one', async () => {
-    await gateway.db.write(raw('alter table pets alter name drop not null'));
-    await gateway.db.write(raw(`update pets set name = null where id = ${lost}`));
+    await run('alter table pets alter name drop not null');
+    await run(`update pets set name = null where id = ${lost}`);
     const query = `{ bad: pet(id: "${lost}") { name again: name }
       good: pet(id: "${other}") { orders { nodes { id } } } }`;
     const ask = async (onError: string) => {
@@ -135,7 +132,7 @@ describeOnGateways(() => {
     };
     expect(await ask('NULL')).toEqual([2, true]);
     expect(await ask('HALT')).toEqual([1, false]);
-    await gateway.db.write(raw(`update pets set name = 'Lost' where id = ${lost}`));
+    await run(`update pets set name = 'Lost' where id = ${lost}`);
     gateway.loggedErrors.length = 0;
   });
 
@@ -176,8 +173,8 @@ describeOnGateways(() => {
 
   it('with HALT, a value that cannot be sent stops the mutations after its own', async () => {
     const before = await nameOf(other);
-    await gateway.db.write(raw(`alter type pet_status add value if not exists 'lost'`));
-    await gateway.db.write(raw(`update pets set status = 'lost' where id = ${lost}`));
+    await run(`alter type pet_status add value if not exists 'lost'`);
+    await run(`update pets set status = 'lost' where id = ${lost}`);
     const { query, variables } = renameBoth('status', 'HALT');
     const response = await send({ query, variables, onError: 'HALT' });
     expect(response).toMatchObject({
@@ -185,7 +182,7 @@ describeOnGateways(() => {
       errors: [{ path: ['first', 'status'], extensions: { code: 'INTERNAL_SERVER_ERROR' } }],
     });
     expect([await nameOf(lost), await nameOf(other)]).toEqual([variables.name, before]);
-    await gateway.db.write(raw(`update pets set status = 'sold' where id = ${lost}`));
+    await run(`update pets set status = 'sold' where id = ${lost}`);
     gateway.loggedErrors.length = 0;
   });
 
@@ -229,17 +226,6 @@ describeOnGateways(() => {
       ]);
     }
     await client.dispose();
-  });
-
-  it('a document that is sent as its hash takes onError, too', async () => {
-    const query = `{ pet(id: "${lost}") { name ${CATEGORY} } }`;
-    await ofHashes.graphql(query);
-    const params = { documentId: `sha256:${hashOf(query)}`, onError: 'NULL' };
-    // Once with the document, by which the gateway learns its hash.
-    for (const sent of [{ query, ...params }, params]) {
-      const { data } = await (await post(ofHashes, sent)).json();
-      expect(data).toEqual({ pet: { name: expect.any(String), category: null } });
-    }
   });
 
   it("a store's plugin gets the result that the caller gets", async () => {

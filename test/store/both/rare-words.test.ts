@@ -1,7 +1,7 @@
 import { raw } from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { describeOnGateways, gateway } from '../../support/gateway.ts';
+import { describeOnGateways, gateway, run } from '../../support/gateway.ts';
 import { insertRows } from '../../support/make.ts';
 import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 
@@ -84,7 +84,7 @@ describeOnGateways(() => {
     });
 
     it('finds rows that have changed since the sample', async () => {
-      await gateway.db.write(raw(`update pets set name = 'Rarest of all' where id = 77`));
+      await run(`update pets set name = 'Rarest of all' where id = 77`);
       const { result } = await list({ filter: { name: 'rarest' } });
       expect(result).toEqual({ total: 1, names: ['Rarest of all'] });
     });
@@ -101,7 +101,7 @@ describeOnGateways(() => {
   });
 
   it('after a table has been emptied and filled without ANALYZE, no words count as rare', async () => {
-    await gateway.db.write(raw('truncate pets cascade'));
+    await run('truncate pets cascade');
     await insertRows(gateway.db, 'pets', PETS);
     await gateway.db.samples.read();
     const { statement } = await list({ filter: { name: 'the' }, first: 1 });

@@ -1,17 +1,15 @@
 import { getNamedType, isLeafType, isObjectType } from 'graphql';
-import sql, { raw } from 'sql-template-tag';
+import sql from 'sql-template-tag';
 import { describe, expect, it } from 'vitest';
 
 import { petStore } from '../../../src/store/index.ts';
-import { describeOnGateways, gateway } from '../../support/gateway.ts';
+import { describeOnGateways, gateway, run } from '../../support/gateway.ts';
 import { type LiveResult, openEvents, untilNoStreams } from '../../support/live.ts';
 import { makeCategory, makeOrder, makePet, mutate } from '../../support/make.ts';
 import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 import { requestRaw } from '../../support/raw.ts';
 import { expectError } from '../../support/rest.ts';
 import { lastCursor, untilSettled } from '../../support/settled.ts';
-
-const run = (text: string): Promise<unknown> => gateway.db.write(raw(text));
 
 /** Returns everything that can be selected of a row: its values, and the rows that it refers to. */
 function selectionOf(type: string): string {

@@ -10,7 +10,6 @@ import { makeCategory } from '../../support/make.ts';
 import { migratePostgres, runSql } from '../../support/postgres.ts';
 import { untilSettled } from '../../support/settled.ts';
 
-const WAIT = { timeout: 30_000, interval: 10 };
 const NAMES = 'subscription { categoryChanged { after { name } } }';
 
 /** Three gateways on one database, one of which does not listen for notifications. */
@@ -64,9 +63,7 @@ describe('an open transaction', () => {
     const names = end === 'commit' ? ['early', 'late', 'last'] : ['late', 'last'];
     const expected = names.map((name) => `${name}, ${end}`);
     for (const name of expected) expect(await nameOf(stream)).toBe(name);
-    await expect
-      .poll(async () => (await recorded()).slice(-expected.length), WAIT)
-      .toEqual(expected);
+    await expect.poll(async () => (await recorded()).slice(-expected.length)).toEqual(expected);
     stream.disconnect();
   });
 
@@ -75,7 +72,7 @@ describe('an open transaction', () => {
     await client.connect();
     await client.query('begin isolation level repeatable read; select from categories');
     await makeCategory(first, 'beside a reader');
-    await expect.poll(recorded, WAIT).toContain('beside a reader');
+    await expect.poll(recorded).toContain('beside a reader');
     await client.end();
   });
 });
@@ -96,7 +93,7 @@ describe('SQL that an operator runs', () => {
        update categories set name = 'by a clerk, again' where id = 9000`,
     );
     await expect
-      .poll(async () => (await recorded()).slice(-2), WAIT)
+      .poll(async () => (await recorded()).slice(-2))
       .toEqual(['by a clerk', 'by a clerk, again']);
     for (const name of ['changes', 'settled_changes']) {
       await expect(runSql(store.url, `set role ${ROLE}; delete from ${name}`)).rejects.toThrow(
@@ -124,7 +121,7 @@ describe('SQL that an operator runs', () => {
        set search_path = other, pg_catalog;
        insert into public.categories (name) values ('by another path')`,
     );
-    await expect.poll(recorded, WAIT).toContain('by another path');
+    await expect.poll(recorded).toContain('by another path');
     expect(await runSql(store.url, 'select from other.changes')).toEqual([]);
   });
 });
@@ -141,7 +138,7 @@ it('a store in a schema other than public has its change log in that schema', as
   const kinds = () =>
     runSql(empty, 'select kind from shop.settled_changes order by transaction, id');
   // A change is settled once all earlier transactions on the server have ended.
-  await expect.poll(kinds, WAIT).toEqual([{ kind: 'created' }, { kind: 'deleted' }]);
+  await expect.poll(kinds).toEqual([{ kind: 'created' }, { kind: 'deleted' }]);
   await dropEmpty();
 });
 
@@ -160,14 +157,14 @@ describe('gateways on one database', () => {
     expect(await nameOf(stream)).toBe('noticed');
     await listener.end();
     stream.disconnect();
-    await expect.poll(() => countStreams(second), WAIT).toBe(0);
+    await expect.poll(() => countStreams(second)).toBe(0);
   });
 
   it('deliver changes with PGBOUNCER=true, although they receive no notifications', async () => {
     const count = async (): Promise<number> =>
       (await runSql(store.url, `select ${LISTENING}`)).length;
     const listening = [await follow(first), await follow(second)];
-    await expect.poll(count, WAIT).toBe(listening.length);
+    await expect.poll(count).toBe(listening.length);
     const stream = await follow(polling);
     await makeCategory(polling, 'own');
     expect(await nameOf(stream)).toBe('own');
@@ -190,7 +187,7 @@ describe('gateways on one database', () => {
     );
     expect(await nameOf(stream)).toBe('before the end');
     expect(await nameOf(stream)).toBe('after the end');
-    await expect.poll(() => runSql(store.url, `select ${LISTENING}`), WAIT).not.toEqual([]);
+    await expect.poll(() => runSql(store.url, `select ${LISTENING}`)).not.toEqual([]);
     stream.disconnect();
   });
 });

@@ -5,12 +5,9 @@ import { join } from 'node:path';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { readConfig } from '../../../src/gateway/config/config.ts';
-import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { createLog } from '../../../src/gateway/telemetry/log.ts';
-import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { useFolder } from '../../support/folders.ts';
 import { type OwnServer, runSql, startPostgres } from '../../support/postgres.ts';
+import { openStore } from '../../support/start.ts';
 
 const folder = useFolder();
 let server: OwnServer;
@@ -48,8 +45,7 @@ async function openAt(place: string, parameters: string): Promise<Session | unde
   const at = place.replace('PORT', `${server.port}`);
   const given = parameters.replace('FOLDER', folder).replace('PORT', `${server.port}`);
   const url = `postgresql://store:store@${at}/postgres?${given}`;
-  const config = readConfig({ DATABASE_URL: url });
-  const db = await openPostgres(MIGRATIONS, url, config, createLog('error'));
+  const { db } = await openStore({ DATABASE_URL: url });
   const [session] = await db.query<Session>(
     sql`select ssl as encrypted, (select relnamespace::regnamespace::text from pg_class
         where oid = 'pets'::regclass) as tables from pg_stat_ssl where pid = pg_backend_pid()`,

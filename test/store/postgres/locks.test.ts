@@ -2,10 +2,8 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 
 import { Client } from 'pg';
 import sql from 'sql-template-tag';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { deleteOldChanges } from '../../../src/gateway/changes/change-log.ts';
-import { deleteOldKeys } from '../../../src/gateway/model/idempotency.ts';
 import { openCopyOnPostgres } from '../../support/databases.ts';
 import {
   type Gateway,
@@ -15,6 +13,7 @@ import {
   startOther,
   useGateway,
 } from '../../support/gateway.ts';
+import { deleteChanges, deleteKeys } from '../../support/maintenance.ts';
 import { makePet, mutate, stockOf } from '../../support/make.ts';
 import { holdLock, runSql } from '../../support/postgres.ts';
 import { untilSettled } from '../../support/settled.ts';
@@ -86,7 +85,7 @@ it('old changes are deleted in order while another gateway deletes the same ones
   await untilSettled(gateway.db);
   const first = 'select transaction, id from changes order by transaction, id limit 250';
   const other = await begin(`delete from changes where (transaction, id) in (${first})`);
-  const deleted = deleteOldChanges(gateway.db, -3_600_000);
+  const deleted = deleteChanges(gateway);
   await expect.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
   await other.query('commit');
   await other.end();
@@ -111,21 +110,34 @@ it('an update of several stocks succeeds even if its missing rows are created on
   expect(await updated).toEqual({ __typename: 'UpdatedInventories' });
   expect(await Promise.all(ids.map((id) => stockOf(gateway, id)))).toEqual(ids.map(() => 7));
 });
-// Another transaction leaves 2 of 5 units.
+
+const TAKE = 'update inventory_items set quantity = 2 where pet_id = P';
+const SELL = `update pets set status = 'sold' where id = P`;
+const DELETE = 'delete from pets where id = P';
+
+// Each mutation, what another transaction does to the pet, which has 5 units, the result, and the stock afterwards.
 it.concurrent.for([
-  ['placeOrder(input: { petId: "P", quantity: 1 })', 'Order', 1],
-  ['placeOrder(input: { petId: "P", quantity: 3 })', 'InsufficientStock', 2],
-  ['placeOrders(input: [{ petId: "P", quantity: 1 }])', 'PlacedOrders', 1],
-  ['placeOrders(input: [{ petId: "P", quantity: 3 }])', 'InsufficientStock', 2],
-  ['adjustInventory(petId: "P", by: 1)', 'InventoryItem', 3],
-  ['adjustInventory(petId: "P", by: -1)', 'InventoryItem', 1],
-  ['adjustInventory(petId: "P", by: -3)', 'InsufficientStock', 2],
-  ['updateInventory(petId: "P", input: { quantity: 9 }, expectedQuantity: 5)', 'StaleInventory', 2],
+  ['placeOrder(input: { petId: P, quantity: 1 })', TAKE, 'Order', 1],
+  ['placeOrder(input: { petId: P, quantity: 3 })', TAKE, 'InsufficientStock', 2],
+  ['placeOrder(input: { petId: P, quantity: 1 })', SELL, 'PetNotAvailable', 5],
+  ['placeOrders(input: [{ petId: P, quantity: 1 }])', TAKE, 'PlacedOrders', 1],
+  ['placeOrders(input: [{ petId: P, quantity: 3 }])', TAKE, 'InsufficientStock', 2],
+  ['placeOrders(input: [{ petId: P, quantity: 1 }])', SELL, 'PetNotAvailable', 5],
+  ['adjustInventory(petId: P, by: 1)', TAKE, 'InventoryItem', 3],
+  ['adjustInventory(petId: P, by: -1)', TAKE, 'InventoryItem', 1],
+  ['adjustInventory(petId: P, by: -3)', TAKE, 'InsufficientStock', 2],
+  [
+    'updateInventory(petId: P, input: { quantity: 9 }, expectedQuantity: 5)',
+    TAKE,
+    'StaleInventory',
+    2,
+  ],
+  ['updateInventory(petId: P, input: { quantity: 1 })', DELETE, 'PetNotFound', undefined],
 ] as const)(
-  'a change to the stock waits for a concurrent change, and starts from the resulting stock: %s',
-  async ([mutation, type, left], { expect: expected }) => {
+  'a write waits for a concurrent change to its pet or the stock, and starts from the resulting stock: %s, %s',
+  async ([mutation, change, type, left], { expect: expected }) => {
     const petId = await makePet(gateway, { stock: 5 });
-    const other = await begin(`update inventory_items set quantity = 2 where pet_id = ${petId}`);
+    const other = await begin(change.replace('P', petId));
     const changed = gateway.data(
       `mutation { changed: ${mutation.replace('P', petId)} { __typename } }`,
     );
@@ -133,28 +145,8 @@ it.concurrent.for([
     await other.query('commit');
     await other.end();
     expected(await changed).toEqual({ changed: { __typename: type } });
-    expected(await stockOf(gateway, petId)).toBe(left);
-  },
-);
-
-const sell = "update pets set status = 'sold'";
-
-it.concurrent.for([
-  ['placeOrder(input: { petId: "P", quantity: 1 })', sell, 'PetNotAvailable'],
-  ['placeOrders(input: [{ petId: "P", quantity: 1 }])', sell, 'PetNotAvailable'],
-  ['updateInventory(petId: "P", input: { quantity: 1 })', 'delete from pets', 'PetNotFound'],
-] as const)(
-  'a write waits for a concurrent change to its pet, and is rejected if the pet was sold or deleted: %s',
-  async ([mutation, change, type], { expect: expected }) => {
-    const petId = await makePet(gateway, { stock: 5 });
-    const other = await begin(`${change} where id = ${petId}`);
-    const written = gateway.data(
-      `mutation { written: ${mutation.replace('P', petId)} { __typename } }`,
-    );
-    await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
-    await other.query('commit');
-    await other.end();
-    expected(await written).toEqual({ written: { __typename: type } });
+    const rows = await runSql(url, `select quantity from inventory_items where pet_id = ${petId}`);
+    expected(rows[0]?.['quantity']).toBe(left);
   },
 );
 
@@ -238,6 +230,25 @@ describe('orders that arrive at the same time', () => {
   });
 });
 
+it('a gateway whose clock is a day ahead deletes no change and no idempotency key early', async () => {
+  await runSql(
+    url,
+    `insert into categories (name) values ('young');
+     insert into idempotency_keys (key, request_hash) values ('young', '')`,
+  );
+  const young = () =>
+    runSql(
+      url,
+      `select key from idempotency_keys where key = 'young'
+       union all select after->>'name' from settled_changes where after->>'name' = 'young'`,
+    );
+  await expect.poll(young).toHaveLength(2);
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 });
+  await Promise.all([deleteChanges(gateway, 3_600_000), deleteKeys(gateway, 3_600_000)]);
+  vi.useRealTimers();
+  expect(await young()).toHaveLength(2);
+});
+
 it('deleting old idempotency keys does not wait for a key that another transaction has locked', async () => {
   const { db } = gateway;
   await db.write(sql`
@@ -245,7 +256,7 @@ it('deleting old idempotency keys does not wait for a key that another transacti
     select 'old ' || number, '', now() - interval '1 day' from generate_series(1, 3) as number`);
   await db.transaction(async ({ query }) => {
     await query(sql`select 1 from idempotency_keys where key = 'old 2' for update`);
-    await deleteOldKeys(db, 60_000);
+    await deleteKeys(gateway, 60_000);
   });
   const left = await runSql(url, "select key from idempotency_keys where key like 'old %'");
   expect(left).toEqual([{ key: 'old 2' }]);

@@ -1,17 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import {
-  argumentsFor,
-  CRUD,
-  type Crud,
-  CUSTOM,
-  makeReferences,
-  makeRow,
-  nextRow,
-} from '../../support/crud.ts';
+import { CRUD, makeArguments, MUTATIONS } from '../../support/crud.ts';
 import { useProgramStore } from '../../support/databases.ts';
 import { type Gateway, openAt, startGateway } from '../../support/gateway.ts';
-import { makeCategory, makeOrder, makePet } from '../../support/make.ts';
+import { makePet } from '../../support/make.ts';
 import { runSql } from '../../support/postgres.ts';
 import { type Proxy, startTcpProxy, through } from '../../support/proxies.ts';
 import { send } from '../../support/replicated-gateway.ts';
@@ -102,48 +94,14 @@ const order = (key?: string): string =>
     placeOrder(input: { petId: "${petId}", quantity: 1 }, idempotencyKey: $key) { ... on Order { id } } }`;
 const ORDERED = 'insert into orders';
 
-// Each mutation is listed once for each statement with which it may write.
-const CUSTOM_MUTATIONS: [name: string, args: () => string | Promise<string>][] = [
-  [
-    'createPet',
-    async () => `input: { name: "New", categoryId: "${await makeCategory(direct)}", quantity: 1 }`,
-  ],
-  ['updateInventories', () => `input: [{ petId: "${petId}", quantity: 1 }]`],
-  ['adjustInventories', () => `input: [{ petId: "${petId}", by: 1 }]`],
-  ['updateInventory', () => `petId: "${petId}", input: { quantity: 1 }`],
-  ['updateInventory', () => `petId: "${petId}", input: { quantity: 1 }, expectedQuantity: 10`],
-  ['adjustInventory', () => `petId: "${petId}", by: 1`],
-  ['adjustInventory', () => `petId: "${petId}", by: -1`],
-  ['placeOrder', () => `input: { petId: "${petId}", quantity: 1 }`],
-  ['placeOrders', () => `input: [{ petId: "${petId}", quantity: 1 }]`],
-  ['rescheduleOrder', async () => `id: "${await makeOrder(direct, petId)}", shipDate: null`],
-  ['completeOrder', async () => `id: "${await makeOrder(direct, petId)}"`],
-  ['cancelOrder', async () => `id: "${await makeOrder(direct, petId)}"`],
-];
-/** Returns the arguments of a mutation that `fieldsOf` defines, for rows of their own. */
-async function argumentsOf(crud: Crud): Promise<string> {
-  const isNew = crud.kind === 'create' || crud.kind === 'createMany';
-  const id = isNew ? '' : await makeRow(direct, crud.type);
-  return argumentsFor(crud, nextRow(), await makeReferences(direct, crud), { id, fields: 'all' });
-}
-const MUTATIONS = [
-  ...CRUD.map((crud): (typeof CUSTOM_MUTATIONS)[number] => [crud.name, () => argumentsOf(crud)]),
-  ...CUSTOM_MUTATIONS,
-];
 // Their statements are one transaction, so they write nothing before COMMIT.
 const IN_TRANSACTION = CRUD.filter(({ kind }) => kind === 'updateMany').map(({ name }) => name);
 const WRITING = /\b(insert into|update|delete from)\s/i;
 
-it('every mutation of the store itself is listed in CUSTOM_MUTATIONS, so that its lost response is tested', () => {
-  const listed = CUSTOM_MUTATIONS.map(([name]) => name);
-  expect(listed, 'add the mutation to CUSTOM_MUTATIONS').toEqual(
-    expect.arrayContaining([...CUSTOM]),
-  );
-});
-
 describe('a write whose connection is lost before the response arrives', () => {
-  it.each(MUTATIONS)('returns OUTCOME_UNKNOWN: %s', async (name, args) => {
-    const mutation = `mutation { ${name}(${await args()}) { ... on Error { code } } }`;
+  it.each(MUTATIONS)('returns OUTCOME_UNKNOWN: %s', async (name) => {
+    const { args } = await makeArguments(direct, name);
+    const mutation = `mutation { ${name}(${args}) { ... on Error { code } } }`;
     const writing = IN_TRANSACTION.includes(name) ? 'COMMIT' : WRITING;
     const { data, code } = await sendAndLose(mutation, 'the response', writing);
     expect([data, code]).toEqual([{ [name]: null }, 'OUTCOME_UNKNOWN']);

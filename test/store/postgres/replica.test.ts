@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { ConfigError } from '../../../src/gateway/config/config.ts';
 import { TABLES } from '../../../src/store/generated/tables.ts';
 import { useProgramStore } from '../../support/databases.ts';
 import { openEvents, subscriptionTo } from '../../support/live.ts';
@@ -86,22 +85,15 @@ async function loseReplica(): Promise<void> {
 
 describe('a replica', () => {
   it('serves queries, compiled or not, and REST, even if it has no replay position', async () => {
-    const names = [];
-    for (let count = 0; count <= TIMES_UNTIL_COMPILED; count += 1) names.push(await nameOf());
-    expect(new Set(names)).toEqual(new Set([REPLICA]));
+    for (let count = 0; count <= 2 * TIMES_UNTIL_COMPILED; count += 1) {
+      // Explained or not.
+      const headers = { 'graphql-explain': 'report' };
+      const options = count % 2 === 1 ? { headers } : {};
+      const response = await post(gateway, { query: PET() }, options);
+      expect(await response.json()).toMatchObject({ data: { pet: { name: REPLICA } } });
+    }
     expect(await nameByRest()).toBe(REPLICA);
     expect(await replicaUp()).toBe(1);
-  });
-
-  it('serves explained queries, compiled or not', async () => {
-    for (let count = 0; count <= TIMES_UNTIL_COMPILED; count += 1) {
-      const headers = { 'graphql-explain': 'report' };
-      const response = await post(gateway, { query: PET() }, { headers });
-      expect(await response.json()).toMatchObject({
-        data: { pet: { name: REPLICA } },
-        extensions: { explain: { statements: [{ rows: 1 }] } },
-      });
-    }
   });
 
   it('serves neither mutations nor what they select, nor the tools of /mcp', async () => {
@@ -383,6 +375,6 @@ it('a gateway does not start if DATABASE_URL leads to a standby', async () => {
   const opened = startOn({ DATABASE_URL: `${database.url}?${SEARCH_PATH}` });
   const { host } = new URL(database.url);
   await expect(opened).rejects.toThrow(
-    new ConfigError(`DATABASE_URL: ${host} leads to a standby, which accepts no writes.`),
+    `DATABASE_URL: ${host} leads to a standby, which accepts no writes.`,
   );
 });

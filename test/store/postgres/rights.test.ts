@@ -1,12 +1,11 @@
 import { expect, it } from 'vitest';
 
-import { deleteOldChanges } from '../../../src/gateway/changes/change-log.ts';
-import { deleteOldKeys } from '../../../src/gateway/model/idempotency.ts';
 import { petStore } from '../../../src/store/index.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { blocksOf, read } from '../../support/documents.ts';
 import { sendEveryOperation } from '../../support/every-operation.ts';
 import { openAt, startGateway } from '../../support/gateway.ts';
+import { deleteChanges, deleteKeys } from '../../support/maintenance.ts';
 import { runSql } from '../../support/postgres.ts';
 
 /** Creates a database, and a role for its gateways. */
@@ -44,8 +43,8 @@ it('a role with the rights in docs/operations.md can execute every operation', a
     unexpected.push(...errors.filter(({ extensions }) => extensions.status === 500));
     return data;
   });
-  await deleteOldChanges(gateway.db, 0);
-  await deleteOldKeys(gateway.db, 0);
+  await deleteChanges(gateway, 0);
+  await deleteKeys(gateway, 0);
   expect(unexpected).toEqual([]);
   await gateway.close();
   await drop();

@@ -1,10 +1,8 @@
 import sql from 'sql-template-tag';
 import { expect, it } from 'vitest';
 
-import { openDatabaseOf } from '../../../src/gateway/server/serve.ts';
-import { petStore } from '../../../src/store/index.ts';
 import { copyOnPostgres, openCopyOnPostgres } from '../../support/databases.ts';
-import { type Gateway, type OpenDatabase, startGateway } from '../../support/gateway.ts';
+import { type Gateway, openAt, type OpenDatabase, startGateway } from '../../support/gateway.ts';
 import { post } from '../../support/post.ts';
 import { runSql } from '../../support/postgres.ts';
 
@@ -41,8 +39,7 @@ async function createHostile(): Promise<OpenDatabase> {
       .join(';'),
   );
   return async (config, log) => {
-    const settings = { ...config, databaseUrl: url, sampleStore: false };
-    const db = await openDatabaseOf(petStore, settings, log);
+    const db = await openAt(url)(config, log);
     const close = async (): Promise<void> => {
       await db.close();
       await drop();
