@@ -1,4 +1,4 @@
-import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
+import { McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import type { FastifyPluginCallback, FastifyReply } from 'fastify';
 
 import { hasScope, requireScope } from '../../auth/caller.ts';
@@ -15,7 +15,7 @@ import {
 } from '../http/request.ts';
 import { callTool } from './call-tool.ts';
 import { describeResource } from './protected-resource.ts';
-import { answer, type Message, parseMessage, ToolServer } from './protocol.ts';
+import { answer, type Message, parseMessage } from './protocol.ts';
 import type { Tool, Tools } from './tools.ts';
 
 const PATH = '/mcp';
@@ -38,9 +38,9 @@ const toolIn = ({ body, params: { name } }: Message, tools: Tools): Tool | undef
   body['method'] === 'tools/call' && typeof name === 'string' ? tools.get(name) : undefined;
 
 /** Creates the MCP server of one message: it lists the caller's tools, or calls one. */
-function createServer(options: McpOptions, reply: FastifyReply, message: Message): ToolServer {
+function createServer(options: McpOptions, reply: FastifyReply, message: Message): McpServer {
   const { title, tools } = options;
-  const server = new ToolServer(
+  const mcp = new McpServer(
     { name: 'gateway', title, version: VERSION },
     {
       capabilities: { tools: { listChanged: false } },
@@ -48,7 +48,8 @@ function createServer(options: McpOptions, reply: FastifyReply, message: Message
       cacheHints: { 'tools/list': CACHE, 'server/discover': CACHE },
     },
   );
-  // Not McpServer, which would validate arguments and results, with messages of its own.
+  // Not as tools of McpServer, which would validate arguments and results, with messages of its own.
+  const { server } = mcp;
   server.setRequestHandler('tools/list', () => ({
     tools: [...tools.values()]
       .filter(({ scopes }) => scopes.every((scope) => hasScope(reply.request.caller, scope)))
@@ -60,7 +61,7 @@ function createServer(options: McpOptions, reply: FastifyReply, message: Message
     // Not the SDK's copy, which lacks an argument that is named `__proto__`.
     return callTool(options, tool, message.params, reply);
   });
-  return server;
+  return mcp;
 }
 
 /**
