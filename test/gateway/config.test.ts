@@ -137,6 +137,16 @@ describe('the configuration', () => {
     );
   });
 
+  it.each([
+    ['ANSWER_TIMEOUT_MS', 'renamed to RESPONSE_TIMEOUT_MS'],
+    ['MAX_ANSWER_BYTES', 'renamed to MAX_RESPONSE_BYTES'],
+    ['WORKERS', 'removed: start several gateways behind a load balancer'],
+    ['DATABASE_REPLICA_URLS', 'replaced by DATABASE_REPLICA_URL: '],
+    ['REPLICA_MAX_LAG_MS', 'removed: limit the lag in the load balancer'],
+  ])('rejects %s, a setting of an earlier release: it has been %s', (name, successor) => {
+    expect(() => readConfig({ [name]: '100000' })).toThrow(`${name} has been ${successor}`);
+  });
+
   it('has the address of the replicas only if DATABASE_URL is set', () => {
     const DATABASE_URL = 'postgresql://a/store';
     const DATABASE_REPLICA_URL = 'postgresql://b/store';
