@@ -24,7 +24,6 @@ const KEYS_TIMEOUT_MS = 5000;
 const KEYS_AGE_MS = 600_000;
 const KEYS_COOLDOWN_MS = 30_000;
 const KEYS_RETRY_MS = 1000;
-const MAX_KEYS_BYTES = 1_000_000;
 // How many keys are tried for a token whose header names none of them. Each can take a millisecond.
 const MAX_TRIED_KEYS = 10;
 
@@ -57,22 +56,7 @@ const NOT_VERIFIABLE = 'Tokens cannot be verified at the moment.';
 const notVerifiable = (cause: unknown): GatewayError =>
   new GatewayError('SERVICE_UNAVAILABLE', NOT_VERIFIABLE, cause);
 
-function limitKeys(): TransformStream<Uint8Array, Uint8Array> {
-  let bytes = 0;
-  return new TransformStream({
-    transform: (chunk, controller) => {
-      bytes += chunk.length;
-      if (bytes > MAX_KEYS_BYTES)
-        throw new Error(`The key set is larger than ${MAX_KEYS_BYTES} bytes.`);
-      controller.enqueue(chunk);
-    },
-  });
-}
-
-/**
- * Creates a fetch function that fails if the last fetch began less than a second ago. Without this limit, while the key
- * set can't be fetched, each request whose token must be verified would try to fetch it, and log another error.
- */
+/** Creates a fetch that fails within a second of the last one: while the keys can't be fetched, each request would try. */
 function createKeysFetch(): FetchImplementation {
   let lastAt = -Infinity;
   return async (url, options) => {
@@ -80,37 +64,25 @@ function createKeysFetch(): FetchImplementation {
     // The absolute value is used because the system clock can be set back.
     if (Math.abs(now - lastAt) < KEYS_RETRY_MS) throw new Unavailable(NOT_VERIFIABLE);
     lastAt = now;
-    const response = await fetch(url, options);
-    return new Response(response.body?.pipeThrough(limitKeys()), response);
+    return fetch(url, options);
   };
 }
 
-function createKeyFinder(url: URL): JWTVerifyGetKey {
-  const find = createRemoteJWKSet(url, {
+const createKeyFinder = (url: URL): JWTVerifyGetKey =>
+  createRemoteJWKSet(url, {
     timeoutDuration: KEYS_TIMEOUT_MS,
     cacheMaxAge: KEYS_AGE_MS,
     cooldownDuration: KEYS_COOLDOWN_MS,
     [customFetch]: createKeysFetch(),
   });
-  return async (header, token) => {
-    try {
-      return await find(header, token);
-    } catch (error) {
-      // Errors other than these mean that the key set can't be fetched or read, which is not the token's fault.
-      const isAboutToken =
-        error instanceof errors.JWKSNoMatchingKey ||
-        error instanceof errors.JWKSMultipleMatchingKeys ||
-        error instanceof errors.JOSENotSupported;
-      if (isAboutToken || error instanceof Unavailable) throw error;
-      throw notVerifiable(error);
-    }
-  };
-}
 
-/**
- * Verifies a token that several keys fit, because it names none or because they share a name.
- * @throws JOSEError, or the error of an unusable key if no other has signed the token
- */
+// The key set can't be fetched or read, which is not the token's fault.
+const OF_KEYS = ['ERR_JOSE_GENERIC', 'ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID'];
+const isOfToken = (error: unknown): error is Error =>
+  error instanceof z.ZodError ||
+  (error instanceof errors.JOSEError && !OF_KEYS.includes(error.code));
+
+/** Verifies a token that several keys fit. @throws JOSEError, or the error of an unusable key if no other has signed it */
 async function verifyWithEach(
   token: string,
   keys: errors.JWKSMultipleMatchingKeys,
@@ -166,10 +138,8 @@ export function createVerify({
       return Claims.parse(payload);
     } catch (error) {
       if (error instanceof errors.JWTExpired) throw new Unauthenticated('The token has expired.');
-      if (error instanceof errors.JOSEError || error instanceof z.ZodError) {
-        throw new Unauthenticated('The token is not valid.', reasonOf(error));
-      }
-      // An error that is not a GatewayError means that the key set contains an unusable key: too short, or malformed.
+      if (isOfToken(error)) throw new Unauthenticated('The token is not valid.', reasonOf(error));
+      // Any other error is about the key set: it can't be fetched, or contains an unusable key.
       throw error instanceof GatewayError ? error : notVerifiable(error);
     }
   };

@@ -28,7 +28,6 @@ const flag = choice('true', 'false')
   .transform((word) => word === 'true')
   .meta({ values: '`true` or `false`' });
 
-/** Adds what the variable is for, and a reason to set it. */
 const variable = <Rule extends z.ZodType>(rule: Rule, description: string, reason: string): Rule =>
   rule.describe(description).meta({ reason });
 
@@ -40,10 +39,7 @@ const databaseUrl = z
   })
   .optional();
 
-/**
- * Every environment variable, with its rule, its default, its description and a reason to set it. `npm run fix`
- * writes them to docs/configuration.md.
- */
+/** Every environment variable. `npm run fix` writes them to docs/configuration.md. */
 export const Variables = z.object({
   HOST: variable(
     z

@@ -6,17 +6,13 @@ import { toGatewayError } from '../database/database-errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import { addError, logCause, type RequestLog } from '../telemetry/request-log.ts';
 
-/**
- * Wraps what was thrown in a GraphQLError, which toClientResult converts for the client. A GraphQLError is returned as it is,
- * because it may have its own position in the document.
- */
+/** Wraps what was thrown for toClientResult. A GraphQLError may have its own position, and is returned as it is. */
 export function toExecutionError(thrown: unknown, node?: ASTNode): GraphQLError {
   if (thrown instanceof GraphQLError) return thrown;
   const error = toError(thrown);
   return new GraphQLError(error.message, { originalError: error, nodes: node ?? null });
 }
 
-/** Returns the error of the request or of the resolver, or a generic error. */
 function causeOf(error: GraphQLError): GatewayError {
   const { path, originalError, message, extensions } = error;
   // Arguments are checked before execution, so an error with a path comes from a resolver or is about a stored value.

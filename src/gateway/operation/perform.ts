@@ -89,7 +89,6 @@ const pluginsOf = (options: PerformOptions, plugins: readonly StorePlugin[]) => 
   ...admitPlugins(options.schema, plugins),
 ];
 
-/** The client of a request over HTTP, which receives its results. */
 class HttpClient implements Recipient {
   readonly requestLog: OperationRequest['requestLog'];
   lists: Recipient['lists'] = undefined;
@@ -111,10 +110,7 @@ class HttpClient implements Recipient {
 
 type Arrived = Omit<Call, 'operation' | 'variables' | 'coerced' | 'estimate'>;
 
-/**
- * Returns the context of a request. It has all properties that are set later, because V8 is slower with objects that grow
- * or are created by spread.
- */
+/** Returns the context of a request with all properties, also later ones: V8 is slower with objects that grow. */
 function toContext(request: OperationRequest, { source, changes }: Context): Arrived {
   const context = {
     req: request.req,
@@ -159,8 +155,8 @@ function findOperation(
 }
 
 /**
- * Accepts a request with a document that is valid, or is now validated, and does not cost too much: returns the call to
- * execute, or the result that rejects the request. Arguments are checked later, when the call is executed.
+ * Accepts a request with a document that is valid, or is now validated: returns the call to execute, or the result that
+ * rejects it. Arguments are checked when the call is executed.
  * @throws GatewayError, GraphQLError
  */
 function accept(
@@ -190,22 +186,14 @@ const isAccepted = (accepted: Call | ExecutionResult): accepted is Call => 'esti
 
 const toFailure = (error: unknown): Results => ({ errors: [toExecutionError(error)] });
 
-/** Counts an operation's root fields and deprecated elements in the metrics. */
-function countUsage({ operation, req, caller, estimate }: Call, metrics: Metrics): void {
+function countUsage({ operation, req, requestLog }: Call, metrics: Metrics): void {
   const { counted, deprecated } = operation.usage;
-  metrics.countCalls(counted, req.headers, {
-    isAnonymous: caller.isAnonymous,
-    isDeprecated: deprecated.size > 0,
-    cost: estimate.cost,
-  });
+  metrics.countCalls(counted, req.headers, requestLog, deprecated.size > 0);
 }
 
 /**
  * Creates the function that performs operations, with Yoga's plugins but without its HTTP layer, through `getEnveloped`.
  * `plugins` are those of the store.
- *
- * Resolvers use neither Pothos' `t.relation` nor `prismaField`: plugin-prisma provides only the types. Rows are read
- * through the loaders of model/ and list/, so that requests share statements.
  * @throws ConfigError if the manifest of trusted documents can't be used
  */
 export function createExecutor(
@@ -227,7 +215,6 @@ export function createExecutor(
     parserAndValidationCache: false,
   });
 
-  /** Accepts a request with a new document, which is not parsed and validated again for later requests. */
   const acceptNew = (
     arrived: Arrived,
     text: string,

@@ -105,7 +105,6 @@ async function openMcp(folder: string, options: EndpointOptions, { title, schema
   return createMcp({ ...options, title, tools: readTools(folder, schema, options.config) });
 }
 
-/** Creates what the transports need to execute operations for a store. */
 function createOptions(store: Store, db: Database, config: Config, log: Log) {
   const { schema, repositories, plugins, rest } = store;
   const { sunset, limits } = config;
@@ -125,8 +124,7 @@ function createOptions(store: Store, db: Database, config: Config, log: Log) {
 }
 
 /**
- * Creates the gateway: Fastify with its plugins and the gateway's routes. It does not listen yet. Hooks are added in the
- * order in which they run.
+ * Creates the gateway, which does not listen yet. Hooks are added in the order in which they run.
  * @throws ConfigError if the manifest of trusted documents, the guide or a tool can't be used
  */
 export async function createGateway(store: Store, db: Database, config: Config, log: Log) {

@@ -18,10 +18,7 @@ import {
 /** Renders a placeholder for the gateway's origin, which the page's script replaces. */
 const origin = ({ port }: Config): string => `<span class="origin">http://localhost:${port}</span>`;
 
-/**
- * Renders the query as a curl command. With DOCUMENTS=trusted, which rejects the query, explains how to send a trusted
- * document.
- */
+/** Renders the query as a curl command; with DOCUMENTS=trusted, which rejects it, how to send a trusted document. */
 function renderCommand(site: Site): string {
   const { store, config } = site;
   if (config.documents === 'trusted') {
@@ -50,7 +47,6 @@ ${renderCode('Response from the sample store', result)}
 const renderWay = ({ name, text, url }: SiteLink): string =>
   `<li>${url ? `<a href="${url}">${name}</a>` : `<b>${name}</b>`} <span>${text}</span></li>`;
 
-/** Returns the pages, the schema, the tools for agents and the metrics, as far as this gateway serves them. */
 function waysOf(site: Site): SiteLink[] {
   const { introspection, graphiql, mcpOperations, auth } = site.config;
   const asText = graphiql
@@ -121,10 +117,7 @@ ${renderCode('Subscription', store.pages.subscription)}
 <p class="actions">${linkToGraphiql(store.pages.subscription, config)}</p>
 </section>`;
 
-/**
- * Renders the start page: the endpoint, a query and a mutation with their results, the latest changes, and links to the
- * other pages.
- */
+/** Renders the start page. */
 export function renderHome(site: Site): Asset {
   const { store, config } = site;
   const { heading, lead, example, mutation } = store.pages;

@@ -42,18 +42,18 @@ const cancelledId = (petStore.schema.getType('CancelledOrder') as GraphQLObjectT
 beforeEach(() => Object.assign(cancelledId ?? {}, { deprecationReason: 'Use the id.' }));
 afterEach(() => Object.assign(cancelledId ?? {}, { deprecationReason: undefined }));
 
-it('trusted documents that use a deprecated field cause one warning, which names the first ten', () =>
+it('each trusted document that uses a deprecated field causes a warning', () =>
   withManifest(
-    Object.fromEntries(
-      Array.from({ length: 12 }, (_, id) => [`d${id}`, documentOf(`Cancel${id}`)]),
-    ),
+    { d0: documentOf('Cancel'), d1: '{ __typename }', d2: documentOf('CancelAnother') },
     async (DOCUMENTS_MANIFEST) => {
       const warnings = await readWarnings({ DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST });
-      expect(warnings).toEqual([
-        expect.stringMatching(
-          /^The field CancelledOrder\.id is deprecated\. .* Used by document d0, .*document d9 and 2 more\.$/,
+      expect(warnings).toEqual(
+        ['d0', 'd2'].map((id) =>
+          expect.stringMatching(
+            `^The document ${id}: The field CancelledOrder\\.id is deprecated\\. `,
+          ),
         ),
-      ]);
+      );
     },
   ));
 
@@ -61,9 +61,7 @@ it('a tool that uses a deprecated field causes a warning that names it', async (
   const MCP_OPERATIONS = makeFolder();
   writeFileSync(join(MCP_OPERATIONS, 'cancel.graphql'), documentOf('cancel'));
   expect(await readWarnings({ MCP_OPERATIONS })).toEqual([
-    expect.stringMatching(
-      /^The field CancelledOrder\.id is deprecated\. .* Used by tool cancel\.$/,
-    ),
+    expect.stringMatching(/^The tool cancel: The field CancelledOrder\.id is deprecated\. /),
   ]);
 });
 

@@ -68,7 +68,6 @@ const readValue = ({ field: { type } }: Selected, sql: string): Value => ({
   isNullable: !isNonNullType(type),
 });
 
-/** Reads a value that the store computes. */
 const readComputed = (selected: Selected, sql: string): Value => ({
   ...readValue(selected, sql),
   maxBytes: selected.field.extensions.maxBytes,
@@ -92,7 +91,6 @@ const columnOf = ({ table, alias }: RowAlias, field: string): string =>
 const kindsIn = (part: Node): Node['kind'][] =>
   part.kind === 'object' ? part.members.flatMap(([, member]) => kindsIn(member)) : [part.kind];
 
-/** What collectFields and collectSubFields need besides selections. */
 type Collecting = [GraphQLSchema, Parameters<typeof collectFields>[1], Record<string, unknown>];
 
 /** Reads selections, and keeps the nodes with arguments. */
@@ -205,7 +203,6 @@ class Reader {
         toWindow(argumentsOf(selected, variables), samples, ofParent),
       json,
       counts: kinds.includes('count') || kinds.includes('row'),
-      sharesCount: kinds.indexOf('count') < kinds.lastIndexOf('count'),
       reads: isNumbered || kinds.includes('items'),
       isNumbered,
       hasLimit: !ofParent && !isNumbered && kinds.includes('items'),
@@ -221,10 +218,7 @@ class Reader {
   }
 }
 
-/**
- * Whether a field with arguments was not read, because it is in a fragment on a type that does not occur there. An
- * invalid argument must be found nonetheless.
- */
+/** Whether a field with arguments is in a fragment on a type that does not occur there: an error in it must be found. */
 function hasUnread(
   { node: query, fragments }: Query,
   variables: VariableValues,
@@ -239,10 +233,7 @@ function hasUnread(
   return query.selectionSet.selections.some(isUnread);
 }
 
-/**
- * Reads what a query selects. The variables must be coerced, but only those in @skip and @include matter. Returns the
- * reason if the query can't be written in SQL.
- */
+/** Reads what a query selects; returns the reason if SQL can't. Of the coerced variables, those in directives matter. */
 export function readTree(operation: Query, variables: Record<string, unknown>): Tree | string {
   const { schema, node, fragments } = operation;
   const collecting: Collecting = [schema, Object.fromEntries(fragments), variables];

@@ -2,7 +2,6 @@ import { createBatcher, MAX_SHARED } from '../../model/loaders.ts';
 import type { PreparedStatement } from './compile.ts';
 import type { StatementText } from './write-statement.ts';
 
-/** A row of a statement (write-statement.ts): the data of one request. */
 interface StatementRow {
   readonly number: number;
   readonly json: string;
@@ -36,9 +35,8 @@ function maxSharedOf({ statement }: PreparedStatement): number {
 }
 
 /**
- * Runs a statement for one request and returns the data as JSON. Requests in the same tick that differ only in parameter
- * values can share a statement: at most eight, fewer if it is slow. This saves round trips between the gateway and
- * PostgreSQL. Equal requests are sent only once.
+ * Runs a statement for one request and returns the data as JSON. Up to eight requests in a tick that differ only in
+ * parameter values share a statement, fewer if it is slow. Equal requests are sent only once.
  */
 export const runStatement = createBatcher<PreparedStatement, string>({
   groupBy: ({ statement }) => statement,

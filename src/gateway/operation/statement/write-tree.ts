@@ -24,7 +24,6 @@ interface WrittenPage {
   readonly window: Window;
 }
 
-/** The arguments, and the row and page that contain a node. */
 interface Scope {
   readonly args: StatementArguments;
   /** The text of each piece of the arguments, with the names of its parameters. */
@@ -40,7 +39,6 @@ function given<Key, Value>(values: ReadonlyMap<Key, Value>, key: Key): Value {
   return value;
 }
 
-/** Returns the WHERE clause for the rows that meet conditions. */
 const whereAll = (conditions: readonly Sql[], { textOf }: Scope): string => {
   const texts = conditions.map((condition) => given(textOf, condition));
   return texts.length > 0 ? ` where ${texts.join(' and ')}` : '';
@@ -54,7 +52,6 @@ function writeObject({ members }: ObjectNode, scope: Scope): readonly Part[] {
   return members.length === 0 ? ['{}'] : [...parts, '}'];
 }
 
-/** Writes a node as JSON: constants, and SQL for everything else. */
 function write(node: Node, scope: Scope): readonly Part[] {
   if (node.kind === 'constant') return [node.json];
   if (node.kind === 'object') return writeObject(node, scope);
@@ -72,10 +69,7 @@ function writeInside(node: Node, { args, textOf }: Scope, page?: WrittenPage) {
   return { json, joins: inner.joins.join('') };
 }
 
-/**
- * Returns the JSON of a row that exists. A value that is null although the schema says that it can't be would make all of
- * the JSON null, as if there were no such row.
- */
+/** Returns the JSON of a row that exists: a null where the schema has none would make all of the JSON null. */
 const ofExisting = (json: string): string => orElse(json, UNSENDABLE);
 
 const fromRow = ({ table: { name, id }, alias }: Stored, joins: string): string =>
@@ -131,15 +125,15 @@ function writeEndCursor(isLast: boolean, page: WrittenPage): readonly Part[] {
   return [{ sql: orElse(`max(${concatenate(writeCursor(page))}) ${shown}`, 'null') }];
 }
 
-const selectCount = ({ list, window }: WrittenPage, scope: Scope): string =>
-  `select count(*) from ${list.table.name}${whereAll(window.filters, scope)}`;
+const writeCount = ({ list, window }: WrittenPage, scope: Scope): readonly Part[] => [
+  { sql: `(select count(*) from ${list.table.name}${whereAll(window.filters, scope)})` },
+];
 
 /** Writes a part of a list. All but `count` and `cursor` are aggregates, so that the page is one row. */
 function writePart(part: Items | ListValue, scope: Scope): readonly Part[] {
   const { page } = scope;
   if (!page) throw new Error(`The part of a list, ${part.kind}, is not inside a list.`);
-  if (part.kind === 'count')
-    return [{ sql: page.list.sharesCount ? '(table "#count")' : `(${selectCount(page, scope)})` }];
+  if (part.kind === 'count') return writeCount(page, scope);
   if (part.kind === 'cursor') return writeCursor(page);
   if (part.kind === 'items') return writeItems(part, page, scope);
   if (part.kind === 'hasMore') return writeHasMore(part.isAfter, page);
@@ -173,11 +167,8 @@ function selectPage({ list, window }: WrittenPage, scope: Scope): string {
 function writeList(list: List, scope: Scope): readonly Part[] {
   const page = { list, window: given(scope.args.windowOf, list) };
   const { json, joins } = writeInside(list.json, scope, page);
-  if (!list.reads && !list.sharesCount) return [{ sql: `(${json})` }];
-  // PostgreSQL would execute each of several equal subqueries.
-  const count = list.sharesCount ? `with "#count" as (${selectCount(page, scope)}) ` : '';
-  const from = list.reads ? ` from ${selectPage(page, scope)} ${list.alias}${joins}` : '';
-  return [{ sql: `(${count}select ${json}${from})` }];
+  if (!list.reads) return [{ sql: `(${json})` }];
+  return [{ sql: `(select ${json} from ${selectPage(page, scope)} ${list.alias}${joins})` }];
 }
 
 /** Writes a tree as JSON. `textOf` contains the text of each piece of the arguments. */

@@ -1,11 +1,13 @@
-import { collectFields, MapperKind, mapSchema } from '@graphql-tools/utils';
+import { MapperKind, mapSchema } from '@graphql-tools/utils';
 import {
   defaultFieldResolver,
   execute,
-  type ExecutionArgs,
   type ExecutionResult,
+  getNamedType,
+  type GraphQLFieldConfig,
   type GraphQLFieldResolver,
   type GraphQLSchema,
+  isLeafType,
   isNonNullType,
   OperationTypeNode,
 } from 'graphql';
@@ -19,6 +21,7 @@ import { toWho } from '../../database/who.ts';
 import { bindSource } from '../../model/loaders.ts';
 import { findInputErrors } from '../accept/input.ts';
 import { MAX_VALIDATION_ERRORS } from '../accept/validation.ts';
+import { mapResult } from '../json-text.ts';
 import type { Operation } from '../operation.ts';
 import type { Call, DocumentParams } from '../request.ts';
 import { findIdempotencyKey } from './idempotency-key.ts';
@@ -38,10 +41,7 @@ const orFail = (
   };
 };
 
-/**
- * Returns a copy of the schema in which every field is nullable: an error makes only its own field null. With the schema
- * itself, it could make all of the data null.
- */
+/** Returns a copy of the schema in which every field is nullable: an error makes only its own field null. */
 const withNullableFields = (schema: GraphQLSchema): GraphQLSchema =>
   mapSchema(schema, {
     [MapperKind.OBJECT_FIELD]: (config, name, type) => {
@@ -53,29 +53,29 @@ const withNullableFields = (schema: GraphQLSchema): GraphQLSchema =>
 
 const nullableOf = perObject(withNullableFields);
 
-type Resolver = GraphQLFieldResolver<unknown, ExecutionContext>;
-
-const fail = (context: ExecutionContext, error: unknown): never => {
-  context.hasFailed = true;
-  throw error;
-};
-
-/** Returns a resolver that resolves nothing once another has failed in the same execution. */
-const untilError =
-  (resolve: Resolver = defaultFieldResolver): Resolver =>
-  (source, args, context, info) => {
+/** Returns a resolver that resolves nothing once a field has failed, or has a value that can't be sent. */
+function untilError({
+  type,
+  resolve = defaultFieldResolver,
+}: GraphQLFieldConfig<unknown, ExecutionContext>): GraphQLFieldResolver<unknown, ExecutionContext> {
+  const named = getNamedType(type);
+  return async (source, args, context, info) => {
     if (context.hasFailed) return null;
     try {
-      const value: unknown = resolve(source, args, context, info);
-      return value instanceof Promise ? value.catch((error) => fail(context, error)) : value;
+      const value: unknown = await resolve(source, args, context, info);
+      const values = [value].flat().filter((one) => one != null);
+      if (isLeafType(named)) for (const one of values) named.serialize(one);
+      return value;
     } catch (error) {
-      return fail(context, error);
+      context.hasFailed = true;
+      throw error;
     }
   };
+}
 
 const haltingOf = perObject((schema: GraphQLSchema) =>
   mapSchema(nullableOf(schema), {
-    [MapperKind.OBJECT_FIELD]: (config) => ({ ...config, resolve: untilError(config.resolve) }),
+    [MapperKind.OBJECT_FIELD]: (config) => ({ ...config, resolve: untilError(config) }),
   }),
 );
 
@@ -86,28 +86,9 @@ function schemaFor({ schema, usage }: Operation, onError: DocumentParams['onErro
   return onError === 'HALT' ? haltingOf(schema) : nullableOf(schema);
 }
 
-/**
- * Executes an operation until its first error, which is then the whole result. Each root field of a mutation is an
- * execution of its own, so that also an error in its result, such as a value that can't be sent, stops those after it.
- */
-async function executeUntilError(args: ExecutionArgs, call: Call): Promise<ExecutionResult> {
-  const { schema, document, node, fragments } = call.operation;
-  const root = node.operation === OperationTypeNode.MUTATION && schema.getMutationType();
-  const named = Object.fromEntries(fragments);
-  const parts = root
-    ? collectFields(schema, named, call.coerced ?? {}, root, node.selectionSet).fields.values()
-    : [node.selectionSet.selections];
-  // An alias can be `__proto__`.
-  const data: Record<string, unknown> = Object.create(null);
-  for (const selections of parts) {
-    const part = { ...node, selectionSet: { ...node.selectionSet, selections } };
-    const definitions = [part, ...fragments.values()];
-    const result = await execute({ ...args, document: { ...document, definitions } });
-    if (result.errors) return { data: null, errors: result.errors.slice(0, 1) };
-    Object.assign(data, result.data);
-  }
-  return { data };
-}
+/** Returns the first error alone, if there is any. */
+const toFirstError = (result: ExecutionResult): ExecutionResult =>
+  result.errors ? { data: null, errors: result.errors.slice(0, 1) } : result;
 
 /** The context that graphql-js passes to resolvers. */
 export class ExecutionContext implements CallContext {
@@ -134,10 +115,7 @@ export class ExecutionContext implements CallContext {
   }
 }
 
-/**
- * Executes operations with graphql-js, unless their variables or arguments are invalid. After a mutation, wakes this
- * process's change feed and, where notifications are supported, those of other gateways.
- */
+/** Executes operations whose variables and arguments are valid with graphql-js. A mutation wakes the change feeds. */
 export const executeByGraphqlJs = (config: Pick<Config, 'introspection'>): Plugin<Call> => ({
   onExecute({ args: { contextValue: call, rootValue }, setExecuteFn }) {
     const { operation, variables } = call;
@@ -159,7 +137,8 @@ export const executeByGraphqlJs = (config: Pick<Config, 'introspection'>): Plugi
         rootValue,
         options: { maxCoercionErrors: MAX_VALIDATION_ERRORS },
       };
-      const result = onError === 'HALT' ? executeUntilError(args, call) : execute(args);
+      const all = execute(args);
+      const result = onError === 'HALT' ? mapResult(all, toFirstError) : all;
       return isMutation ? Promise.resolve(result).finally(call.changes.publishWrite) : result;
     });
   },

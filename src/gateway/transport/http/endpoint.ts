@@ -24,10 +24,7 @@ import {
 
 export const GRAPHQL_PATH = '/graphql';
 
-/**
- * Returns the media type of the response that the client prefers; undefined if it accepts none. The response to HEAD can't
- * be a stream.
- */
+/** Returns the media type that the client prefers; undefined if it accepts none. HEAD has no stream. */
 const preferredTypeOf = ({ method, headers }: FastifyRequest) =>
   preferredType(headers, method === 'HEAD' ? [JSON_TYPE, GRAPHQL_TYPE] : GRAPHQL_TYPES);
 
@@ -60,7 +57,6 @@ function setHead(reply: FastifyReply, { errors = [], data }: ExecutionResult, ty
   void reply.code(highest);
 }
 
-/** Prepares the response with the results of an operation, and returns its text or stream. */
 function writeResults(
   results: Results,
   request: FastifyRequest,

@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import type { ExecutionResult } from 'graphql';
 
 import type { ErrorCode } from '../../contract/error-codes.ts';
-import { InvalidInput, type Issue, toError } from '../../contract/gateway-error.ts';
+import { InvalidInput, type Issue } from '../../contract/gateway-error.ts';
 import { toClientResult, toExecutionError } from '../../operation/client-errors.ts';
 import { isObject, type JsonObject } from '../../operation/json-text.ts';
 import { type EndpointOptions, isStream } from '../../operation/perform.ts';
@@ -53,11 +53,7 @@ function omitEmpty(value: unknown, schema: JSONObject, path: readonly string[]):
   );
 }
 
-/**
- * Returns the variables of a tool's operation. An unknown argument is rejected, because GraphQL would ignore it, and a
- * misspelt condition would match everything.
- * @throws InvalidInput
- */
+/** Returns the variables of a tool's operation. @throws InvalidInput, also for a name that GraphQL would ignore */
 function toVariables(
   args: Readonly<Record<string, unknown>>,
   schema: ToolSchema,
@@ -99,7 +95,6 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 const toText = (text: string) => ({ type: 'text' as const, text });
 
-/** Returns the message of the error in a mutation's data, if the document selects it. */
 const messageIn = (data: object): string | undefined =>
   Object.values(data)
     .map((value: unknown): unknown => Object(value).message)
@@ -109,10 +104,7 @@ const messageIn = (data: object): string | undefined =>
 const toLine = (code: string, message = '', ...advice: (string | undefined)[]): string =>
   [`${code}: ${message.replace(/[^.?]$/, '$&.')}`, ...advice.filter(Boolean)].join(' ');
 
-/**
- * Returns the result of a tool: the data, or the errors with their codes and what to do.
- * @param codes the codes of all errors, including those in the data
- */
+/** Returns the data, or the errors with what to do. @param codes the codes of all errors, including those in the data */
 function toToolResult(
   { data, errors = [] }: ExecutionResult,
   codes: ReadonlySet<string> = new Set(),
@@ -150,7 +142,7 @@ export async function callTool(
     if (isStream(results)) throw new Error('A tool subscribes.');
     result = results;
   } catch (error) {
-    result = { errors: [toExecutionError(toError(error))] };
+    result = { errors: [toExecutionError(error)] };
   }
   return toToolResult(toClientResult(result, log, requestLog), requestLog.codes);
 }

@@ -1,9 +1,9 @@
-import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
+import { McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import type { FastifyPluginCallback, FastifyReply } from 'fastify';
 
-import { hasScope, requireScope } from '../../auth/caller.ts';
+import { hasScope, requireAnyScope, requireScope } from '../../auth/caller.ts';
 import { VERSION } from '../../config/version.ts';
-import { GatewayError, Unauthenticated } from '../../contract/gateway-error.ts';
+import { GatewayError } from '../../contract/gateway-error.ts';
 import type { EndpointOptions } from '../../operation/perform.ts';
 import { EVENT_STREAM } from '../event-stream.ts';
 import { parseJsonBodies } from '../http/params.ts';
@@ -15,7 +15,7 @@ import {
 } from '../http/request.ts';
 import { callTool } from './call-tool.ts';
 import { describeResource } from './protected-resource.ts';
-import { answer, type Message, parseMessage, ToolServer } from './protocol.ts';
+import { answer, type Message, parseMessage } from './protocol.ts';
 import type { Tool, Tools } from './tools.ts';
 
 const PATH = '/mcp';
@@ -37,10 +37,9 @@ interface McpOptions extends EndpointOptions {
 const toolIn = ({ body, params: { name } }: Message, tools: Tools): Tool | undefined =>
   body['method'] === 'tools/call' && typeof name === 'string' ? tools.get(name) : undefined;
 
-/** Creates the MCP server of one message: it lists the caller's tools, or calls one. */
-function createServer(options: McpOptions, reply: FastifyReply, message: Message): ToolServer {
+function createServer(options: McpOptions, reply: FastifyReply, message: Message): McpServer {
   const { title, tools } = options;
-  const server = new ToolServer(
+  const mcp = new McpServer(
     { name: 'gateway', title, version: VERSION },
     {
       capabilities: { tools: { listChanged: false } },
@@ -48,7 +47,8 @@ function createServer(options: McpOptions, reply: FastifyReply, message: Message
       cacheHints: { 'tools/list': CACHE, 'server/discover': CACHE },
     },
   );
-  // Not McpServer, which would validate arguments and results, with messages of its own.
+  // Not as tools of McpServer, which would validate arguments and results, with messages of its own.
+  const { server } = mcp;
   server.setRequestHandler('tools/list', () => ({
     tools: [...tools.values()]
       .filter(({ scopes }) => scopes.every((scope) => hasScope(reply.request.caller, scope)))
@@ -60,13 +60,10 @@ function createServer(options: McpOptions, reply: FastifyReply, message: Message
     // Not the SDK's copy, which lacks an argument that is named `__proto__`.
     return callTool(options, tool, message.params, reply);
   });
-  return server;
+  return mcp;
 }
 
-/**
- * Creates the Model Context Protocol over Streamable HTTP, without sessions: each request is a message, and its response
- * is complete.
- */
+/** Creates MCP over Streamable HTTP, without sessions: each request is a message, and its response is complete. */
 export const createMcp =
   (options: McpOptions): FastifyPluginCallback =>
   (app, _options, done) => {
@@ -85,9 +82,7 @@ export const createMcp =
           throw new GatewayError('FORBIDDEN', 'The Origin is not in CORS_ORIGINS.');
         }
         request.caller = await context.authenticate(request);
-        // With this response, clients begin to ask their user for a token.
-        const { isAnonymous, scopes: own } = request.caller;
-        if (isAnonymous && own !== 'all' && own.size === 0) throw new Unauthenticated();
+        requireAnyScope(request.caller);
       },
       handler: async (request, reply) => {
         const { headers, id } = request;

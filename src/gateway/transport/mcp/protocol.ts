@@ -1,17 +1,12 @@
 import {
   createMcpHandler,
   isLegacyRequest,
-  type JSONRPCRequest,
-  ProtocolError,
-  ProtocolErrorCode,
-  type Result,
-  Server,
-  type ServerContext,
+  type McpServer,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import type { FastifyRequest } from 'fastify';
 
-import { GatewayError, toError } from '../../contract/gateway-error.ts';
+import { GatewayError } from '../../contract/gateway-error.ts';
 import { isObject, type JsonObject } from '../../operation/json-text.ts';
 import { EVENT_STREAM } from '../event-stream.ts';
 import { JSON_TYPE } from '../http/request.ts';
@@ -57,33 +52,8 @@ export function parseMessage(body: unknown): Message {
   return { body: isObject(sent) ? { ...others, params } : body, params };
 }
 
-type RequestHandler = (request: JSONRPCRequest, context: ServerContext) => Promise<Result>;
-
-// The first of the values that the SDK's validator lists, as JSON, in the message of its error.
-const FIRST_ISSUE = /"path": \[([^\]]*)\],\s+"message": "([^"]*)"/;
-
-/** The SDK's server, which would report invalid params as an internal error, with a list of everything that is wrong. */
-// The SDK (2.x) deprecates it for all but advanced use, such as this: McpServer has no hook for invalid params.
-// oxlint-disable-next-line typescript/no-deprecated
-export class ToolServer extends Server {
-  protected override _wrapHandler(method: string, handler: RequestHandler): RequestHandler {
-    // oxlint-disable-next-line typescript/no-deprecated, eslint/no-underscore-dangle
-    const respond = super._wrapHandler(method, handler);
-    return async (request, context) => {
-      try {
-        return await respond(request, context);
-      } catch (error) {
-        const [, path = '', problem] = FIRST_ISSUE.exec(toError(error).message) ?? [];
-        if (problem === undefined) throw error;
-        const place = path.replaceAll(/[\s"]/g, '').replaceAll(',', '.');
-        throw new ProtocolError(ProtocolErrorCode.InvalidParams, `${place}: ${problem}`);
-      }
-    };
-  }
-}
-
 interface Exchange {
-  readonly create: () => ToolServer;
+  readonly create: () => McpServer;
   /** Whether the client accepts only an event stream. A response is complete, so JSON says the same in fewer bytes. */
   readonly streams: boolean;
   readonly onerror: (error: Error) => void;

@@ -68,7 +68,6 @@ export interface Tool {
 
 export type Tools = ReadonlyMap<string, Tool>;
 
-/** What the argument or input field to which a variable is passed says about it. */
 interface VariableUse {
   readonly description?: string | null | undefined;
   readonly extensions?: GraphQLInputFieldExtensions | undefined;
@@ -108,7 +107,6 @@ function usesOf(schema: GraphQLSchema, document: DocumentNode): ReadonlyMap<stri
   return uses;
 }
 
-/** Returns the schema of an operation's variables, with the descriptions of the arguments to which they are passed. */
 function toVariablesSchema(
   schema: GraphQLSchema,
   { document, node: { variableDefinitions = [] } }: Operation,
@@ -209,10 +207,7 @@ function toTool(source: Source, schema: GraphQLSchema, bounds: Bounds): Tool {
   };
 }
 
-/**
- * Reads the tools, by name: the operations of the `.graphql` files in a folder, one in each.
- * @throws ConfigError if there are none, or if one does not fit the schema or can't be a tool
- */
+/** Reads the `.graphql` files in a folder, by the names of their operations. @throws ConfigError if one can't be a tool */
 export function readTools(folder: string, schema: GraphQLSchema, bounds: Bounds): Tools {
   const tools = new Map<string, Tool>();
   let place = folder;

@@ -4,15 +4,9 @@ import { GraphQLError, parse } from 'graphql';
 import { CloseCode, type Context as ProtocolContext, makeServer, type Server } from 'graphql-ws';
 import type { WebSocket } from 'ws';
 
-import { callerKeyOf } from '../../auth/caller.ts';
-import {
-  GatewayError,
-  toError,
-  Unauthenticated,
-  Unavailable,
-} from '../../contract/gateway-error.ts';
+import { callerKeyOf, requireAnyScope } from '../../auth/caller.ts';
+import { GatewayError, Unauthenticated, Unavailable } from '../../contract/gateway-error.ts';
 import { toGatewayError } from '../../database/database-errors.ts';
-import { findMost } from '../../database/fair-queue.ts';
 import type { Recipient } from '../../database/recipient.ts';
 import { toClientResult, toExecutionError } from '../../operation/client-errors.ts';
 import { type EndpointOptions, isStream, type Results } from '../../operation/perform.ts';
@@ -48,10 +42,7 @@ function authorizationOf(params: InitParams = {}): string | undefined {
   return [authorization, Authorization].find((value) => typeof value === 'string');
 }
 
-/**
- * Whether a WebSocket may stay open. Closes one whose token is rejected, can't be checked, or is missing although every
- * operation requires one.
- */
+/** Whether a WebSocket may stay open. Closes one without an accepted token if every operation requires one. */
 async function admit(
   { context, log }: EndpointOptions,
   { connectionParams, extra }: ProtocolContext<InitParams, Connection>,
@@ -61,9 +52,9 @@ async function admit(
   const authorization = authorizationOf(connectionParams);
   if (authorization !== undefined) raw.headers.authorization = authorization;
   try {
-    const { subject, scopes } = await context.authenticate(request);
-    if (subject === undefined && scopes !== 'all' && scopes.size === 0) throw new Unauthenticated();
-    extra.callerKey = callerKeyOf({ subject }, raw);
+    const caller = await context.authenticate(request);
+    requireAnyScope(caller);
+    extra.callerKey = callerKeyOf(caller, raw);
     return true;
   } catch (thrown) {
     const error = toGatewayError(thrown);
@@ -76,7 +67,6 @@ async function admit(
   }
 }
 
-/** Performs the operation of a message, and returns its results as the client may see them. */
 async function performOperation(
   options: EndpointOptions,
   context: ProtocolContext<InitParams, Connection>,
@@ -111,7 +101,7 @@ async function performOperation(
     const asked = { req, res: undefined, requestLog, recipient, caller, params };
     results = await executor({ ...asked, acceptsStream: true });
   } catch (error) {
-    results = { errors: [toExecutionError(toError(error))] };
+    results = { errors: [toExecutionError(error)] };
   }
   if (!isStream(results)) return toClientResult(results, log, requestLog);
   const stream = mapAsyncIterator(results, (result) => toClientResult(result, log, requestLog));
@@ -161,10 +151,7 @@ function createProtocol(
   });
 }
 
-/**
- * Terminates a WebSocket that sends more than its first message needs before its token has been accepted. ws would keep up
- * to maxBodyBytes of an incomplete message.
- */
+/** Terminates a WebSocket that sends more before its token is accepted. ws would keep maxBodyBytes of a message. */
 function limitUnadmitted(connection: Connection, maxBytes: number): void {
   const { socket } = connection.request.raw;
   const most = socket.bytesRead + maxBytes;
@@ -175,20 +162,10 @@ function limitUnadmitted(connection: Connection, maxBytes: number): void {
   socket.on('data', limit);
 }
 
-/**
- * Returns the WebSocket without an operation that a new one replaces: the oldest of those whose token has not been
- * accepted, so that no number of them takes the place of another, or else of the caller with the most of these.
- */
+/** Returns the WebSocket without an operation that a new one replaces: the oldest without an accepted token, or of all. */
 function findReplaceable(connections: Iterable<Connection>): Connection | undefined {
-  const idleOf = new Map<string | undefined, Connection[]>();
-  for (const connection of connections) {
-    if (connection.endOf.size > 0) continue;
-    const idle = idleOf.get(connection.callerKey) ?? [];
-    idle.push(connection);
-    idleOf.set(connection.callerKey, idle);
-  }
-  const replaceable = idleOf.get(undefined) ?? findMost(idleOf.values(), ({ length }) => length, 0);
-  return replaceable?.[0];
+  const idle = [...connections].filter(({ endOf }) => endOf.size === 0);
+  return idle.find(({ callerKey }) => callerKey === undefined) ?? idle[0];
 }
 
 /** Creates GraphQL over WebSocket, with the protocol graphql-transport-ws. */
