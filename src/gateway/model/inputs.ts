@@ -149,25 +149,22 @@ export function createRules<Row, Of>(inputs: readonly CompleteInput[]) {
   const shape = (used: readonly CompleteInput[], toRule: (input: CompleteInput) => z.ZodType) =>
     z.object(Object.fromEntries(used.map((input) => [input.name, toRule(input)])));
   const columns = inputs.filter(({ field }) => field !== undefined);
+  const later = new Set(inputs.filter(({ isLater }) => isLater).map(({ name }) => name));
   // The shapes come from the inputs, from which the types are also derived.
   /* oxlint-disable typescript/no-unsafe-type-assertion */
   return {
     newRule: shape(inputs, toNewRule) as unknown as z.ZodType<NewRow<Row, Of>>,
     updateRule: shape(columns, toUpdateRule) as unknown as z.ZodType<Partial<Row>>,
+    /**
+     * Returns a new row without the null values of inputs that were added later, so that retries are recognized even if
+     * their key was stored before the inputs were added.
+     */
+    toDigest: (data: object): object =>
+      Object.fromEntries(
+        Object.entries(data).filter(([name, value]) => value !== null || !later.has(name)),
+      ),
   };
   /* oxlint-enable typescript/no-unsafe-type-assertion */
-}
-
-/**
- * Returns a new row without the null values of inputs that were added later, so that retries are recognized even if
- * their key was stored before the inputs were added.
- */
-export function digestOf(inputs: readonly CompleteInput[], data: object): object {
-  const later = new Set(inputs.filter(({ isLater }) => isLater).map(({ name }) => name));
-  const entries = Object.entries(data).filter(
-    ([name, value]) => value !== null || !later.has(name),
-  );
-  return Object.fromEntries(entries);
 }
 
 const isViolated = (
