@@ -73,17 +73,12 @@ export function createDatabaseMetrics(
       addGauge(`database_pool_${state}`, POOL_HELP[state], () => poolUse()[state]);
     }
   }
-  addGauge('database_up', 'Whether the database, or its replica, responds in time.', () =>
-    ping().then(
-      () => 1,
-      () => 0,
-    ),
+  const readState = () => ping().catch(() => undefined);
+  addGauge('database_up', 'Whether the database, or its replica, responds in time.', async () =>
+    Number((await readState()) !== undefined),
   );
-  addGauge('database_writable', 'Whether the database accepts writes.', () =>
-    ping().then(
-      ({ writes }) => Number(writes),
-      () => 0,
-    ),
+  addGauge('database_writable', 'Whether the database accepts writes.', async () =>
+    Number((await readState())?.writes === true),
   );
   if (replica) {
     addGauge(

@@ -117,12 +117,6 @@ export function constraintsOf<Row>(
   return [...ofInputs, ...ofSeveral.map(unique)];
 }
 
-function describeInput(place: string, { create, update }: Input<never>, field: Field | undefined) {
-  const text = create ?? field?.description;
-  if (text == null) throw new Error(`schema.prisma has no description (///) for ${place}.`);
-  return { create: text, update: field && (update ?? text.replace(/^The /, 'The new ')) };
-}
-
 /** Completes an input from its column. */
 export function completeInput<Row>(
   table: StoredTable<Row>,
@@ -130,9 +124,11 @@ export function completeInput<Row>(
 ): CompleteInput {
   const place = `${table.type}.${name}`;
   const field: Field | undefined = new Map<string, Field>(Object.entries(table.fields)).get(name);
-  const { rule = field?.rule, type = field?.kind.graphql } = input;
+  const { rule = field?.rule, type = field?.kind.graphql, create = field?.description } = input;
   if (!rule || !type) throw new Error(`${place} is not a column: it needs a rule and a type.`);
-  return { ...input, ...describeInput(place, input, field), name, field, rule, type };
+  if (create == null) throw new Error(`schema.prisma has no description (///) for ${place}.`);
+  const update = field && (input.update ?? create.replace(/^The /, 'The new '));
+  return { ...input, create, update, name, field, rule, type };
 }
 
 /** Returns the rule for a new row, in which an optional value gets the default of its column. */

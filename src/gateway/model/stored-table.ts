@@ -3,7 +3,6 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag';
 import type { z } from 'zod';
 
-import type { Database } from '../database/database.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { kindOfEnum, KINDS } from '../kinds/kinds.ts';
 import { toPlural } from './words.ts';
@@ -25,18 +24,6 @@ export const columnsOf = <Row>({ columns }: Table<Row>): Sql =>
       .map(([field, column]) => (field === column ? field : `${column} as "${field}"`))
       .join(', '),
   );
-
-export function rowsByIds<Row>(
-  table: Table<Row>,
-): (db: Database, ids: readonly bigint[]) => Promise<Row[]> {
-  const columns = columnsOf(table);
-  const from = raw(table.name);
-  const id = raw(table.id.column);
-  return (db, ids) =>
-    db.query(
-      sql`select ${columns} from ${from} where ${id} = any((select ${ids}::bigint[])::bigint[])`,
-    );
-}
 
 /** A column, as described by prisma/tables.js. */
 interface Column {
