@@ -1,15 +1,8 @@
 import { StoreBuilder } from '../gateway/index.ts';
-import type PrismaTypes from './generated/pothos.ts';
-import { getDatamodel } from './generated/pothos.ts';
 import { TABLES } from './generated/tables.ts';
 
-interface Types {
-  PrismaTypes: PrismaTypes;
-}
-
 /** Defines the pet store's types. */
-export const store = new StoreBuilder<Types>({
-  datamodel: getDatamodel(),
+export const store = new StoreBuilder({
   tables: TABLES,
   scopes: ['pets:write', 'inventory:write', 'orders:write'],
 });

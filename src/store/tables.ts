@@ -1,6 +1,5 @@
 import { createTables } from '../gateway/index.ts';
-import type PrismaTypes from './generated/pothos.ts';
-import { ENUMS, TABLES } from './generated/tables.ts';
+import { ENUMS, type Rows, TABLES } from './generated/tables.ts';
 
 /** Creates the table of a model in schema.prisma. */
-export const table = createTables<PrismaTypes>(TABLES, ENUMS);
+export const table = createTables<Rows>(TABLES, ENUMS);

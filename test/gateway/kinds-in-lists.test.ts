@@ -72,8 +72,8 @@ interface Row {
 }
 
 interface Models {
-  Thing: { Shape: Row };
-  Word: { Shape: Row & { word: string | null } };
+  Thing: Row;
+  Word: Row & { word: string | null };
 }
 
 const ENUMS = { Size: { type: 'thing_size', values: VALUES.Size } };

@@ -4,11 +4,7 @@ import { toEnumName } from '../../src/gateway/model/words.ts';
 
 /** Returns the builder of a store with some tables, and without a schema.prisma. */
 export const builderOf = (tables: Readonly<Record<string, Model>>) =>
-  new StoreBuilder<{ PrismaTypes: object }>({
-    datamodel: { datamodel: { models: {} } },
-    tables,
-    scopes: ['any'],
-  });
+  new StoreBuilder({ tables, scopes: ['any'] });
 
 /** A column of a model for a test. */
 export interface TestColumn {

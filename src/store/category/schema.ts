@@ -1,7 +1,8 @@
 import { builder, Node, store } from '../builder.ts';
+import type { Category as Row } from '../generated/tables.ts';
 import { categories } from './categories.ts';
 
-export const Category = builder.prismaObject('Category', {
+export const Category = builder.objectRef<Row>('Category').implement({
   interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID('id'),

@@ -8,6 +8,7 @@ import {
   type CancelledOrder,
   cancelOrder,
   completeOrder,
+  type OrderAndPet,
   OrderComplete,
   OrderNotFound,
   orders,
@@ -16,7 +17,7 @@ import {
 import { placeOrder } from './place-order.ts';
 import { placeOrders } from './place-orders.ts';
 
-const Order = builder.prismaObject('Order', {
+const Order = builder.objectRef<OrderAndPet>('Order').implement({
   interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID('id'),
@@ -55,7 +56,7 @@ builder.queryFields((t) => ({
   orders: t.connection(...fields.list),
 }));
 
-builder.prismaObjectField('Pet', 'orders', (t) =>
+builder.objectField(Pet, 'orders', (t) =>
   t.connection(...fields.listBy(pets, 'petId', 'The orders for this pet.')),
 );
 

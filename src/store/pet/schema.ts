@@ -2,6 +2,7 @@ import { relatedRow } from '../../gateway/index.ts';
 import { builder, Node, store } from '../builder.ts';
 import { categories } from '../category/categories.ts';
 import { Category } from '../category/schema.ts';
+import type { Pet as Row } from '../generated/tables.ts';
 import { pets } from './pets.ts';
 
 export const PetStatus = builder.enumType('PetStatus', {
@@ -13,7 +14,7 @@ export const PetStatus = builder.enumType('PetStatus', {
   } as const,
 });
 
-export const Pet = builder.prismaObject('Pet', {
+export const Pet = builder.objectRef<Row>('Pet').implement({
   interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID('id'),
@@ -36,11 +37,11 @@ builder.queryFields((t) => ({
   pets: t.connection(...fields.list),
 }));
 
-builder.prismaObjectField('Category', 'pets', (t) =>
+builder.objectField(Category, 'pets', (t) =>
   t.connection(...fields.listBy(categories, 'categoryId', 'The pets in this category.')),
 );
 
-builder.prismaObjectField('Category', 'petCount', (t) =>
+builder.objectField(Category, 'petCount', (t) =>
   t.int(fields.countBy(categories, 'categoryId', 'The number of pets in this category.')),
 );
 

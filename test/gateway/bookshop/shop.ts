@@ -1,15 +1,8 @@
 import { createTables, StoreBuilder } from '../../../src/gateway/index.ts';
-import type PrismaTypes from './generated/pothos.ts';
-import { getDatamodel } from './generated/pothos.ts';
-import { ENUMS, TABLES } from './generated/tables.ts';
-
-interface Types {
-  PrismaTypes: PrismaTypes;
-}
+import { ENUMS, type Rows, TABLES } from './generated/tables.ts';
 
 /** Defines the bookshop's types. */
-export const store = new StoreBuilder<Types>({
-  datamodel: getDatamodel(),
+export const store = new StoreBuilder({
   tables: TABLES,
   scopes: ['books:write'],
 });
@@ -18,7 +11,7 @@ export const store = new StoreBuilder<Types>({
 export const { builder, Node } = store;
 
 /** Creates the table of a model in schema.prisma. */
-export const table = createTables<PrismaTypes>(TABLES, ENUMS);
+export const table = createTables<Rows>(TABLES, ENUMS);
 
 /** The scope that every mutation requires. */
 export const scope = 'books:write';
