@@ -60,7 +60,6 @@ export interface CompleteInput extends Omit<Input<never>, 'create' | 'update'> {
   /** Undefined if the input is not a column. */
   readonly update: string | undefined;
   readonly rule: z.ZodType;
-  /** The GraphQL type. */
   readonly type: string;
 }
 
@@ -117,7 +116,6 @@ export function constraintsOf<Row>(
   return [...ofInputs, ...ofSeveral.map(unique)];
 }
 
-/** Completes an input from its column. */
 export function completeInput<Row>(
   table: StoredTable<Row>,
   [name, input]: readonly [string, Input<never>],

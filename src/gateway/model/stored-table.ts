@@ -97,7 +97,6 @@ export interface Field<Value = unknown> extends Column {
 /** The values of a row by column, as text, because JSON numbers can't represent every id. */
 export type RecordedRow = Readonly<Record<string, string | null>>;
 
-/** A table under an alias. */
 interface AliasedTable<Row> {
   /** All columns, with names that are unique across aliases. */
   readonly columns: Sql;

@@ -127,7 +127,6 @@ const createDelete = <Row extends object, New extends object>(
     toError: (error, { id }) => (InUse && isStillReferenced(error) ? new InUse(id) : error),
   });
 
-/** Creates the mutations of a table's rows. */
 export const createWrites = <Row extends object, New extends object>(
   table: StoredTable<Row>,
   options: WriteOptions<Row, New>,

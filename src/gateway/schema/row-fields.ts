@@ -109,7 +109,6 @@ export class RowFields<Row extends object> {
     return { description, ...createCount(pages, (parent: Parent) => id.of(parent)) };
   }
 
-  /** A mutation that creates a row. */
   create() {
     const repository = this.#repository;
     const { words } = repository;
@@ -125,7 +124,6 @@ export class RowFields<Row extends object> {
     };
   }
 
-  /** A mutation that changes a row. */
   update() {
     const repository = this.#repository;
     return {
@@ -141,7 +139,6 @@ export class RowFields<Row extends object> {
     };
   }
 
-  /** A mutation that deletes a row. */
   delete() {
     const repository = this.#repository;
     const { type, words, usedBy, notFound, inUse } = repository;
@@ -160,7 +157,6 @@ export class RowFields<Row extends object> {
     };
   }
 
-  /** A mutation that creates several rows. */
   createMany() {
     const repository = this.#repository;
     requireInputs(repository);
@@ -171,7 +167,6 @@ export class RowFields<Row extends object> {
     };
   }
 
-  /** A mutation that changes several rows. */
   updateMany() {
     const repository = this.#repository;
     const errors = [repository.notFound, ...constraintErrors(repository)];
@@ -181,7 +176,6 @@ export class RowFields<Row extends object> {
     };
   }
 
-  /** Returns the type of a new row in the input. */
   newInput(): InputRef<object> {
     return this.#inputs.newRowOf(this.#repository);
   }
@@ -274,7 +268,6 @@ export class RowFields<Row extends object> {
     }));
   }
 
-  /** The argument that all mutations share. */
   #keyArgument() {
     return this.#builder.args((t) => ({
       idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }),

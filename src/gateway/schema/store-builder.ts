@@ -19,7 +19,6 @@ import { RowFields } from './row-fields.ts';
 import { replaceId } from './scalars.ts';
 import { describeColumns, limitResults } from './sizes.ts';
 
-/** What a store passes to its builder. */
 interface BuilderOptions {
   /** The models, as described by prisma/tables.js. */
   readonly tables: Readonly<Record<string, Model>>;
