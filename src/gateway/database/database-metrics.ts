@@ -22,7 +22,6 @@ const POOL_HELP = {
   idle: 'Number of idle pooled connections to PostgreSQL.',
   waiting: 'Number of statements and transactions waiting for a connection.',
 } as const;
-const POOL_STATES = ['max', 'total', 'idle', 'waiting'] as const;
 
 /** Returns the function to call when a statement starts, which returns the function to call when it ends. */
 function measureStatements(registers: Registry[]) {
@@ -53,7 +52,7 @@ function measureStatements(registers: Registry[]) {
  */
 export function createDatabaseMetrics(
   ping: () => Promise<Readiness>,
-  poolUse: (() => PoolUse) | undefined,
+  poolUse: (() => PoolUse[]) | undefined,
   replica: WatchedServer | undefined,
 ) {
   const registry = new Registry();
@@ -69,8 +68,9 @@ export function createDatabaseMetrics(
     });
   };
   if (poolUse) {
-    for (const state of POOL_STATES) {
-      addGauge(`database_pool_${state}`, POOL_HELP[state], () => poolUse()[state]);
+    for (const state of ['max', 'total', 'idle', 'waiting'] as const) {
+      const sum = () => poolUse().reduce((total, use) => total + use[state], 0);
+      addGauge(`database_pool_${state}`, POOL_HELP[state], sum);
     }
   }
   const readState = () => ping().catch(() => undefined);
