@@ -1,6 +1,5 @@
-// A Prisma generator that describes the tables in schema.prisma for the gateway, and the types of their rows.
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+// A Prisma generator that describes the tables in schema.prisma for the gateway.
+import { writeFileSync } from 'node:fs';
 
 import generatorHelper from '@prisma/generator-helper';
 
@@ -149,33 +148,6 @@ function toTable(model, { models, indexes, enums }) {
   };
 }
 
-const ROW_TYPES = {
-  BigInt: 'bigint',
-  Int: 'number',
-  String: 'string',
-  Boolean: 'boolean',
-  DateTime: 'Date',
-};
-
-/** Returns the TypeScript types of the rows and the enums. */
-function printTypes({ models, enums }) {
-  const ofEnums = enums.map(
-    ({ name, values }) =>
-      `export type ${name} = ${values.map((value) => JSON.stringify(nameOf(value))).join(' | ')};\n`,
-  );
-  const ofRows = models.map(({ name, fields }) => {
-    const columns = fields
-      .filter(({ kind }) => kind !== 'object')
-      .map((field) => {
-        const type = ROW_TYPES[field.type] ?? field.type;
-        return `  ${field.name}: ${type}${field.isRequired ? '' : ' | null'};\n`;
-      });
-    return `export interface ${name} {\n${columns.join('')}}\n`;
-  });
-  const all = models.map(({ name }) => `  ${name}: ${name};\n`);
-  return [...ofEnums, ...ofRows, `export interface Rows {\n${all.join('')}}\n`].join('\n');
-}
-
 const print = (name, value) => `export const ${name} = ${JSON.stringify(value, null, 2)};\n`;
 
 generatorHelper.generatorHandler({
@@ -192,10 +164,6 @@ generatorHelper.generatorHandler({
         { type: nameOf(one), values: one.values.map(nameOf) },
       ]),
     );
-    mkdirSync(dirname(generator.output.value), { recursive: true });
-    writeFileSync(
-      generator.output.value,
-      `${printTypes(datamodel)}\n${print('TABLES', tables)}${print('ENUMS', enums)}`,
-    );
+    writeFileSync(generator.output.value, print('TABLES', tables) + print('ENUMS', enums));
   },
 });

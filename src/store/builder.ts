@@ -1,7 +1,14 @@
 import { StoreBuilder } from '../gateway/index.ts';
+import type PrismaTypes from './generated/pothos.ts';
+import { getDatamodel } from './generated/pothos.ts';
 import { TABLES } from './generated/tables.ts';
 
-export const store = new StoreBuilder({
+interface Types {
+  PrismaTypes: PrismaTypes;
+}
+
+export const store = new StoreBuilder<Types>({
+  datamodel: getDatamodel(),
   tables: TABLES,
   scopes: ['pets:write', 'inventory:write', 'orders:write'],
 });

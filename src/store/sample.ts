@@ -1,7 +1,7 @@
 import sql, { type Sql } from 'sql-template-tag';
 
 import type { Session } from '../gateway/index.ts';
-import type { PetStatus } from './generated/tables.ts';
+import type { PetStatus } from './generated/prisma/client.ts';
 
 /** Ten categories, each with a name, a description, and the names of ten pets. */
 const CATEGORIES = `

@@ -1,5 +1,6 @@
 import { createTables } from '../gateway/index.ts';
-import { ENUMS, type Rows, TABLES } from './generated/tables.ts';
+import type PrismaTypes from './generated/pothos.ts';
+import { ENUMS, TABLES } from './generated/tables.ts';
 
 /** Creates the table of a model in schema.prisma. */
-export const table = createTables<Rows>(TABLES, ENUMS);
+export const table = createTables<PrismaTypes>(TABLES, ENUMS);

@@ -72,8 +72,8 @@ interface Row {
 }
 
 interface Models {
-  Thing: Row;
-  Word: Row & { word: string | null };
+  Thing: { Shape: Row };
+  Word: { Shape: Row & { word: string | null } };
 }
 
 const ENUMS = { Size: { type: 'thing_size', values: VALUES.Size } };

@@ -75,7 +75,6 @@ const MIGRATION = `
 const CODE = `
 import { createRepository, relatedRow } from '../../../src/gateway/index.ts';
 import { Book, books } from './book.ts';
-import type { BookTag as BookTagRow, Tag as TagRow } from './generated/tables.ts';
 import { builder, Node, scope, store, table } from './shop.ts';
 
 const sorts = { id: 'Order by id.' };
@@ -84,11 +83,11 @@ const tags = createRepository(table('Tag'), { inputs: { name: {} }, filters, sor
 const bookTags = createRepository(table('BookTag'), {
   inputs: { bookId: { missing: books.notFound }, tagId: { missing: tags.notFound } }, filters, sorts,
 });
-const Tag = builder.objectRef<TagRow>('Tag').implement({
+const Tag = builder.prismaObject('Tag', {
   interfaces: [Node],
   fields: (t) => ({ id: t.exposeID('id'), name: t.exposeString('name') }),
 });
-const BookTag = builder.objectRef<BookTagRow>('BookTag').implement({
+const BookTag = builder.prismaObject('BookTag', {
   interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID('id'),
@@ -98,7 +97,7 @@ const BookTag = builder.objectRef<BookTagRow>('BookTag').implement({
 });
 const ofTag = store.fieldsOf(Tag, tags);
 const ofBookTag = store.fieldsOf(BookTag, bookTags);
-builder.objectField(Book, 'tags', (t) =>
+builder.prismaObjectField('Book', 'tags', (t) =>
   t.connection(...ofBookTag.listBy(books, 'bookId', 'The tags of this book.')));
 builder.queryFields((t) => ({ tags: t.connection(...ofTag.list), bookTag: t.field(ofBookTag.row), bookTags: t.connection(...ofBookTag.list) }));
 builder.mutationFields((t) => ({

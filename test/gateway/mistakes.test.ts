@@ -113,6 +113,17 @@ describe('a store with a mistake does not start, and says why', () => {
       "Author.name has the scope raed, which is not in the builder's `scopes`: books:write.",
     ],
     [
+      'a count that Prisma would read',
+      [
+        [
+          'author.ts',
+          "t.exposeString('name')",
+          "t.exposeString('name'), works: t.relationCount('books')",
+        ],
+      ],
+      'Author.works would be read by Prisma, which the gateway does not use: use relatedRow, listBy or countBy.',
+    ],
+    [
       'a list whose size is replaced by a cost',
       [
         ['book.ts', '  Id,', '  Id,\n  listOf,'],

@@ -43,7 +43,10 @@ function createStore(parts: Parts) {
   const { model = Thing, errors = [ThingBroken], filters } = parts;
   const store = builderOf({ Thing: model });
   const enums = { Size: { type: 'thing_size', values: ['small', 'large'] } };
-  const table = createTables<{ Thing: { id: bigint } }>({ Thing: model }, enums)('Thing');
+  const table = createTables<{ Thing: { Shape: { id: bigint } } }>(
+    { Thing: model },
+    enums,
+  )('Thing');
   const things = createRepository(table, {
     inputs: {},
     filters: (fields) => filters?.(fields as never) ?? {},

@@ -17,6 +17,7 @@ import { describe, expect, it } from 'vitest';
 import { StoreBuilder } from '../../src/gateway/index.ts';
 import { printSchema } from '../../src/gateway/schema/print.ts';
 import { petStore } from '../../src/store/index.ts';
+import { getDatamodel } from './bookshop/generated/pothos.ts';
 import { TABLES } from './bookshop/generated/tables.ts';
 
 const { schema } = petStore;
@@ -78,7 +79,11 @@ describe('the schema', () => {
 });
 
 it("building a store's schema fails if one of its models has no type", () => {
-  const store = new StoreBuilder({ tables: TABLES, scopes: [] });
+  const store = new StoreBuilder({
+    datamodel: getDatamodel(),
+    tables: TABLES,
+    scopes: [],
+  });
   expect(() => store.createSchema()).toThrow(
     'Author has no fields: the store must import its schema.ts.',
   );

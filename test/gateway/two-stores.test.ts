@@ -14,11 +14,13 @@ import { type Operation, ParsedDocument } from '../../src/gateway/operation/oper
 import { checkStore } from '../../src/gateway/schema/check-store.ts';
 import { printSchema } from '../../src/gateway/schema/print.ts';
 import { petStore } from '../../src/store/index.ts';
-import { ENUMS, type Rows, TABLES } from './bookshop/generated/tables.ts';
+import type PrismaTypes from './bookshop/generated/pothos.ts';
+import { getDatamodel } from './bookshop/generated/pothos.ts';
+import { ENUMS, TABLES } from './bookshop/generated/tables.ts';
 import { bookshop } from './bookshop/index.ts';
 
 it('a store with an unindexed filter or sort order does not start', () => {
-  const scanned = createTables<Rows>(TABLES, ENUMS)('Book');
+  const scanned = createTables<PrismaTypes>(TABLES, ENUMS)('Book');
   const sorts = { id: 'Order by id.' };
   const byCopies = {
     copies: filterBy.value(scanned.fields.copies, { only: 'with so many copies' }),
@@ -35,7 +37,7 @@ it('a store with an unindexed filter or sort order does not start', () => {
 });
 
 it('a filter by a related row whose table also has the referring column is an error', () => {
-  const table = createTables<Rows>(TABLES, ENUMS);
+  const table = createTables<PrismaTypes>(TABLES, ENUMS);
   const [books, authors] = [table('Book'), table('Author')];
   const repository = createRepository(authors, {
     inputs: {},
@@ -55,7 +57,7 @@ it("a document's only operation is one object, requested by its name or without 
 });
 
 it('a null in a recorded row is null, and a column that the row does not have has its default', () => {
-  const { fields, fromRecorded } = createTables<Rows>(
+  const { fields, fromRecorded } = createTables<PrismaTypes>(
     {
       ...TABLES,
       Book: {
@@ -77,7 +79,7 @@ it('a null in a recorded row is null, and a column that the row does not have ha
 });
 
 it('an enum value that contains a quote is one SQL literal', () => {
-  const field = createTables<Rows>(TABLES, ENUMS)('Book').fields.title;
+  const field = createTables<PrismaTypes>(TABLES, ENUMS)('Book').fields.title;
   const [where] = toWhere([{ op: 'constant', field, value: "don't" }], 'id');
   expect(where?.sql).toBe("books.title = 'don''t'");
 });
@@ -145,7 +147,11 @@ describe('a list without a maximum size', () => {
   });
 
   it('is found when the schema of a store is created', () => {
-    const store = new StoreBuilder({ tables: {}, scopes: [] });
+    const store = new StoreBuilder({
+      datamodel: getDatamodel(),
+      tables: {},
+      scopes: [],
+    });
     store.builder.queryField('words', (t) => t.intList({ resolve: () => [] }));
     expect(() => store.createSchema()).toThrow('Query.words needs the maximum size of its list');
   });

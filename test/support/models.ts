@@ -4,7 +4,11 @@ import { toEnumName } from '../../src/gateway/model/words.ts';
 
 /** Returns the builder of a store with some tables, and without a schema.prisma. */
 export const builderOf = (tables: Readonly<Record<string, Model>>) =>
-  new StoreBuilder({ tables, scopes: ['any'] });
+  new StoreBuilder<{ PrismaTypes: object }>({
+    datamodel: { datamodel: { models: {} } },
+    tables,
+    scopes: ['any'],
+  });
 
 /** A column of a model for a test. */
 export interface TestColumn {

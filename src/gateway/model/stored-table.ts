@@ -83,6 +83,9 @@ interface Enum {
 
 type Enums = Readonly<Record<string, Enum>>;
 
+/** The row type of a model, as Pothos' generator wrote it. */
+type RowOf<Of> = Of extends { readonly Shape: infer Row extends object } ? Row : never;
+
 export interface Field<Value = unknown> extends Column {
   readonly name: string;
   /** The id column of the table, qualified with the table's name. */
@@ -174,9 +177,9 @@ function toAliased<Row>(alias: string, fields: readonly Field[], id: string): Al
 
 /** Creates the function that returns the table of a model. */
 export const createTables =
-  <Rows>(models: Readonly<Record<keyof Rows, Model>>, enums: Enums) =>
-  <Name extends keyof Rows>(model: Name): StoredTable<Rows[Name]> => {
-    type Row = Rows[Name];
+  <Models>(models: Readonly<Record<keyof Models, Model>>, enums: Enums) =>
+  <Name extends keyof Models>(model: Name): StoredTable<RowOf<Models[Name]>> => {
+    type Row = RowOf<Models[Name]>;
     const { type, name, description, usedBy, foreignKeys, uniques, id, columns } = models[model];
     if (id === null) throw new Error(`The primary key of ${name} has several columns.`);
     const idColumn = columns[id]?.ownColumn ?? id;

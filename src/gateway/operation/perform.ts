@@ -203,6 +203,9 @@ function countUsage({ operation, req, caller, estimate }: Call, metrics: Metrics
 /**
  * Creates the function that performs operations, with Yoga's plugins but without its HTTP layer, through `getEnveloped`.
  * `plugins` are those of the store.
+ *
+ * Resolvers use neither Pothos' `t.relation` nor `prismaField`: plugin-prisma provides only the types. Rows are read
+ * through the loaders of model/ and list/, so that requests share statements.
  * @throws ConfigError if the manifest of trusted documents can't be used
  */
 export function createExecutor(

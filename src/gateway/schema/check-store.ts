@@ -88,10 +88,12 @@ function isRelated(
   return others.some((other) => refers(other, id.column, from.name));
 }
 
-/** Finds related rows that are read by the wrong column. */
-function* findWrongRelations(store: CheckedStore): Generator<string> {
+/** Finds fields that Prisma would read, and related rows that are read by the wrong column. */
+function* findUnread(store: CheckedStore): Generator<string> {
   for (const { type, field, place } of fieldsIn(store.schema)) {
-    const { sql } = field.extensions;
+    const { sql, pothosPrismaSelect } = field.extensions;
+    if (pothosPrismaSelect)
+      yield `${place} would be read by Prisma, which the gateway does not use: use relatedRow, listBy or countBy.`;
     const repository = store.repositories.get(type.name);
     if (!repository || sql?.kind !== 'related') continue;
     const column = repository.columns[sql.by] ?? sql.by;
@@ -214,7 +216,7 @@ export function requireTypes({
 }
 
 function* findMistakes(store: CheckedStore): Generator<string> {
-  yield* findWrongRelations(store);
+  yield* findUnread(store);
   yield* findWrongFilters(store);
   yield* findWrongOptions(store);
   yield* findUnknown(store);

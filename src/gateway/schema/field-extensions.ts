@@ -95,8 +95,10 @@ declare module 'graphql' {
     readonly scope?: string;
     /** Whether a mutation only adds: it changes and deletes nothing that callers have written. */
     readonly onlyAdds?: boolean | undefined;
-    /** The property that the field exposes; set by Pothos (4.15). */
+    /** The property that the field exposes; set by Pothos (4.15), as is the next one. */
     readonly pothosExposedField?: string;
+    /** What Prisma would have to read for the field. */
+    readonly pothosPrismaSelect?: unknown;
   }
 
   interface GraphQLArgumentExtensions {

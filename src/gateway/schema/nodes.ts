@@ -4,7 +4,7 @@ import { Id, MAX_LIST_SIZE } from '../contract/parse.ts';
 import type { DataSource } from '../model/loaders.ts';
 import type { Repository } from '../repository.ts';
 import { listOf } from './cost-directives.ts';
-import type { Builder } from './pothos.ts';
+import type { Builder, StoreTypes } from './pothos.ts';
 
 export const NODE_ID =
   'A globally unique id, for caches and for `node`. Treat it as opaque: its format can change.';
@@ -21,7 +21,7 @@ const splitNodeId = (text: string): string[] =>
   (text.includes('_') ? text : Buffer.from(text, 'base64url').toString()).split('_');
 
 /** Defines the interface of types with global ids: https://relay.dev/graphql/objectidentification.htm */
-const defineNode = (builder: Builder, nodes: Nodes) =>
+const defineNode = <Types extends StoreTypes>(builder: Builder<Types>, nodes: Nodes) =>
   builder.interfaceRef<object>('Node').implement({
     description: 'An object with a globally unique id.',
     fields: (t) => ({
@@ -57,7 +57,11 @@ function parseNodeId(nodes: Nodes, text: string, ...path: string[]) {
   };
 }
 
-function defineQueries(builder: Builder, Node: ReturnType<typeof defineNode>, nodes: Nodes): void {
+function defineQueries<Types extends StoreTypes>(
+  builder: Builder<Types>,
+  Node: ReturnType<typeof defineNode<Types>>,
+  nodes: Nodes,
+): void {
   const readOne = ({ nodeId }: { nodeId: string }) => parseNodeId(nodes, nodeId, 'nodeId');
   const readAll = ({ nodeIds }: { nodeIds: readonly string[] }) =>
     nodeIds.map((text, index) => parseNodeId(nodes, text, 'nodeIds', String(index)));
@@ -96,7 +100,7 @@ function defineQueries(builder: Builder, Node: ReturnType<typeof defineNode>, no
 }
 
 /** Defines `Query.node` and `Query.nodes`, which find rows of any type by their global ids; returns their interface. */
-export function defineNodes(builder: Builder, nodes: Nodes) {
+export function defineNodes<Types extends StoreTypes>(builder: Builder<Types>, nodes: Nodes) {
   const Node = defineNode(builder, nodes);
   defineQueries(builder, Node, nodes);
   return Node;

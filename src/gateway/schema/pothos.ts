@@ -1,5 +1,6 @@
 import SchemaBuilder from '@pothos/core';
 import ErrorsPlugin from '@pothos/plugin-errors';
+import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin from '@pothos/plugin-relay';
 
 import type { CallContext } from '../context.ts';
@@ -14,8 +15,16 @@ import type { ListPart } from './field-extensions.ts';
 import { useMutationsPlugin } from './mutations.ts';
 import { CURSOR_BYTES } from './sizes.ts';
 
-interface BuilderTypes<Context extends object = CallContext> {
+/** The types that a store passes to its builder. */
+export interface StoreTypes {
+  /** The types that Pothos' generator wrote for the models. */
+  readonly PrismaTypes: object;
+}
+
+/** The full types of a store's builder. */
+interface BuilderTypes<Types extends StoreTypes, Context extends object = CallContext> {
   Context: Context;
+  PrismaTypes: Types['PrismaTypes'];
   Scalars: {
     ID: { Input: string; Output: bigint | string };
     DateTime: { Input: Date; Output: Date };
@@ -28,8 +37,11 @@ interface BuilderTypes<Context extends object = CallContext> {
   DefaultNodeNullability: false;
 }
 
-export type Builder<Context extends object = CallContext> = PothosSchemaTypes.SchemaBuilder<
-  PothosSchemaTypes.ExtendDefaultTypes<BuilderTypes<Context>>
+export type Builder<
+  Types extends StoreTypes = StoreTypes,
+  Context extends object = CallContext,
+> = PothosSchemaTypes.SchemaBuilder<
+  PothosSchemaTypes.ExtendDefaultTypes<BuilderTypes<Types, Context>>
 >;
 
 const part = (listPart: ListPart) => ({ extensions: { listPart } });
@@ -90,12 +102,18 @@ const RELAY = {
   nodesQueryOptions: false,
 } as const;
 
-/** Creates the builder of Pothos for a store. */
-export const createPothos = (): Builder =>
-  new SchemaBuilder<BuilderTypes>({
+/** No Prisma client is used: the plugin only provides types, because all statements are SQL. */
+function noClient(): never {
+  throw new Error('Fields that Prisma resolves are not supported.');
+}
+
+/** Creates the builder of Pothos for a store; `dmmf` is the datamodel that Pothos' generator wrote. */
+export const createPothos = <Types extends StoreTypes>(dmmf: { readonly datamodel: unknown }) =>
+  new SchemaBuilder<BuilderTypes<Types>>({
     // The outermost plugin comes first, so errors become data last, after scopes are checked and error codes are logged.
-    plugins: [ErrorsPlugin, useMutationsPlugin(), RelayPlugin],
+    plugins: [ErrorsPlugin, useMutationsPlugin(), RelayPlugin, PrismaPlugin],
     defaultFieldNullability: false,
+    prisma: { client: noClient, dmmf, exposeDescriptions: true },
     errors: {
       directResult: true,
       defaultTypes: [InvalidInput, IdempotencyConflict, Unauthenticated, Forbidden],

@@ -14,7 +14,7 @@ import type { ErrorTypes } from './error-types.ts';
 import type { InputTypes } from './input-types.ts';
 import { IDEMPOTENCY_KEY } from './mutations.ts';
 import { NODE_ID, toNodeId } from './nodes.ts';
-import type { Builder } from './pothos.ts';
+import type { Builder, StoreTypes } from './pothos.ts';
 import { rowByArgument } from './rows.ts';
 
 const constraintErrors = ({ constraints }: Repository): ErrorType[] =>
@@ -34,16 +34,16 @@ interface LineNames {
 }
 
 /** The options of the fields that read and write a table's rows. */
-export class RowFields<Row extends object> {
-  readonly #builder: Builder;
+export class RowFields<Types extends StoreTypes, Row extends object> {
+  readonly #builder: Builder<Types>;
   readonly #type: OutputRef<Row>;
   readonly #repository: Repository<Row>;
   readonly #inputs: InputTypes;
   readonly #errors: ErrorTypes;
-  readonly #list: ReturnType<typeof defineList<Row>>;
+  readonly #list: ReturnType<typeof defineList<Types, Row>>;
 
   constructor(
-    builder: Builder,
+    builder: Builder<Types>,
     type: OutputRef<Row>,
     repository: Repository<Row>,
     { inputs, errors }: { readonly inputs: InputTypes; readonly errors: ErrorTypes },

@@ -25,20 +25,13 @@ export const CURSOR_BYTES = Math.ceil(
 );
 
 /**
- * Gives types and fields the descriptions of their tables and columns, unless they have their own. Also sets the maximum size
- * of each field that exposes a text column, so that the size of every response can be estimated, and the cost of a field
- * whose strings can be long.
+ * Sets the maximum size of each field that exposes a text column, so that the size of every response can be estimated.
+ * Also sets the cost of a field whose strings can be long.
  */
-export function describeColumns(
-  schema: GraphQLSchema,
-  tables: Readonly<Record<string, Model>>,
-): void {
+export function setTextSizes(schema: GraphQLSchema, tables: Readonly<Record<string, Model>>): void {
   for (const { type, field } of fieldsIn(schema)) {
-    const table = tables[type.name];
     const { maxBytes, pothosExposedField = '', directives } = field.extensions;
-    const { maxLength, description } = table?.columns[pothosExposedField] ?? {};
-    type.description ??= table?.description;
-    field.description ??= description;
+    const maxLength = tables[type.name]?.columns[pothosExposedField]?.maxLength;
     if (maxBytes !== undefined || maxLength == null) continue;
     const weight = Math.ceil(maxLength / TEXT_LENGTH);
     field.extensions = {

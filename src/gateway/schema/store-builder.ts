@@ -14,12 +14,14 @@ import { ErrorTypes } from './error-types.ts';
 import { defineGroups } from './groups.ts';
 import { InputTypes } from './input-types.ts';
 import { defineNodes } from './nodes.ts';
-import { type Builder, createPothos } from './pothos.ts';
+import { type Builder, type StoreTypes, createPothos } from './pothos.ts';
 import { RowFields } from './row-fields.ts';
 import { replaceId } from './scalars.ts';
-import { describeColumns, limitResults } from './sizes.ts';
+import { limitResults, setTextSizes } from './sizes.ts';
 
 interface BuilderOptions {
+  /** The datamodel that Pothos' generator wrote. */
+  readonly datamodel: { readonly datamodel: unknown };
   /** The models, as described by prisma/tables.js. */
   readonly tables: Readonly<Record<string, Model>>;
   /** The scopes that mutations can require. */
@@ -60,13 +62,13 @@ function defineRoots(builder: Builder, tables: BuilderOptions['tables']): void {
 }
 
 /** Defines the types of a store, and creates its schema once all of them are defined. */
-export class StoreBuilder {
+export class StoreBuilder<Types extends StoreTypes> {
   /** The builder of Pothos. Only the resolvers of mutations get the caller. */
-  readonly builder: Omit<Builder, MutationMethods> &
-    Pick<Builder<MutationContext>, MutationMethods>;
+  readonly builder: Omit<Builder<Types>, MutationMethods> &
+    Pick<Builder<Types, MutationContext>, MutationMethods>;
   /** The interface of types with global ids. */
-  readonly Node: ReturnType<typeof defineNodes>;
-  readonly #pothos: Builder;
+  readonly Node: ReturnType<typeof defineNodes<Types>>;
+  readonly #pothos: ReturnType<typeof createPothos<Types>>;
   readonly #options: BuilderOptions;
   readonly #repositories = new Map<string, Repository>();
   readonly #inputs: InputTypes;
@@ -76,24 +78,28 @@ export class StoreBuilder {
 
   constructor(options: BuilderOptions) {
     this.#options = options;
-    const pothos = createPothos();
-    this.#pothos = pothos;
-    // Only the types of their methods differ. The gateway's own parts do not need a store's types.
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    this.builder = pothos as unknown as typeof this.builder;
-    defineRoots(pothos, options.tables);
-    this.#errors = new ErrorTypes(pothos);
-    this.Node = defineNodes(pothos, this.#repositories);
-    this.#inputs = new InputTypes(pothos);
-    defineTotalCount(pothos);
-    this.#changes = new ChangeTypes(pothos, this.#inputs);
+    this.#pothos = createPothos<Types>(options.datamodel);
+    // Only the types of their methods differ. The parts that all stores share do not need a store's types.
+    /* oxlint-disable typescript/no-unsafe-type-assertion */
+    this.builder = this.#pothos as unknown as typeof this.builder;
+    const untyped = this.#pothos as unknown as Builder;
+    /* oxlint-enable typescript/no-unsafe-type-assertion */
+    defineRoots(untyped, options.tables);
+    this.#errors = new ErrorTypes(untyped);
+    this.Node = defineNodes(this.#pothos, this.#repositories);
+    this.#inputs = new InputTypes(untyped);
+    defineTotalCount(untyped);
+    this.#changes = new ChangeTypes(untyped, this.#inputs);
   }
 
   /**
    * Defines the lists, errors, changes and subscription of a type, and returns the options of the fields that read and
    * write its rows.
    */
-  fieldsOf<Row extends object>(type: OutputRef<Row>, repository: Repository<Row>): RowFields<Row> {
+  fieldsOf<Row extends object>(
+    type: OutputRef<Row>,
+    repository: Repository<Row>,
+  ): RowFields<Types, Row> {
     if (this.#isComplete) throw new Error('Call fieldsOf before createSchema.');
     this.#repositories.set(repository.type, repository);
     this.#errors.add(repository.errors);
@@ -118,7 +124,7 @@ export class StoreBuilder {
       this.#pothos.toSchema({ sortSchema: false, directives: [...DIRECTIVES] }),
     );
     limitResults(schema);
-    describeColumns(schema, tables);
+    setTextSizes(schema, tables);
     checkStore({ schema, tables, scopes, repositories: this.#repositories });
     return { schema, repositories: this.#repositories, errorCodes };
   }

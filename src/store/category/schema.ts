@@ -1,8 +1,7 @@
 import { builder, Node, store } from '../builder.ts';
-import type { Category as Row } from '../generated/tables.ts';
 import { categories } from './categories.ts';
 
-export const Category = builder.objectRef<Row>('Category').implement({
+export const Category = builder.prismaObject('Category', {
   interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID('id'),

@@ -12,7 +12,7 @@ import {
   rowsOfLines,
   type Session,
 } from '../../gateway/index.ts';
-import type { InventoryItem } from '../generated/tables.ts';
+import type { InventoryItem } from '../generated/prisma/client.ts';
 import { PetNotFound } from '../pet/pets.ts';
 import { MAX_QUANTITY, StockQuantity } from '../values.ts';
 import {

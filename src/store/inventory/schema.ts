@@ -1,6 +1,6 @@
 import { IDEMPOTENCY_KEY, relatedRow, relatedValue } from '../../gateway/index.ts';
 import { builder, Node, store } from '../builder.ts';
-import type { InventoryItem as ItemRow, Pet as PetRow } from '../generated/tables.ts';
+import type { Pet as PetRow } from '../generated/prisma/client.ts';
 import { PetNotFound, pets } from '../pet/pets.ts';
 import { Pet, PetStatus } from '../pet/schema.ts';
 import {
@@ -16,7 +16,7 @@ import {
   StockLimitExceeded,
 } from './inventory.ts';
 
-export const InventoryItem = builder.objectRef<ItemRow>('InventoryItem').implement({
+export const InventoryItem = builder.prismaObject('InventoryItem', {
   interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID('petId', { description: 'The id of the pet, which also identifies the item.' }),
@@ -56,7 +56,7 @@ builder.queryFields((t) => ({
   inventory: t.connection(...fields.list),
 }));
 
-builder.objectField(Pet, 'inventory', (t) =>
+builder.prismaObjectField('Pet', 'inventory', (t) =>
   t.field({
     type: InventoryItem,
     nullable: true,
@@ -65,7 +65,7 @@ builder.objectField(Pet, 'inventory', (t) =>
   }),
 );
 
-builder.objectField(Pet, 'availableQuantity', (t) =>
+builder.prismaObjectField('Pet', 'availableQuantity', (t) =>
   t.int({
     description: 'The number of units in stock; 0 if the stock was never set.',
     ...relatedValue(inventoryItems.byId, 'id', {
@@ -76,7 +76,7 @@ builder.objectField(Pet, 'availableQuantity', (t) =>
   }),
 );
 
-builder.objectField(Pet, 'canBeOrdered', (t) =>
+builder.prismaObjectField('Pet', 'canBeOrdered', (t) =>
   t.boolean({
     description: 'Whether the pet is AVAILABLE and has units in stock.',
     ...relatedValue(inventoryItems.byId, 'id', {

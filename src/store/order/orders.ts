@@ -12,7 +12,7 @@ import {
   isOutOfRange,
   type Session,
 } from '../../gateway/index.ts';
-import type { InventoryItem, Order, Pet } from '../generated/tables.ts';
+import type { InventoryItem, Order, Pet } from '../generated/prisma/client.ts';
 import { inventoryItems, StockLimitExceeded } from '../inventory/inventory.ts';
 import { ofPet, pets } from '../pet/pets.ts';
 import { table } from '../tables.ts';

@@ -8,7 +8,6 @@ import {
   type CancelledOrder,
   cancelOrder,
   completeOrder,
-  type OrderAndPet,
   OrderComplete,
   OrderNotFound,
   orders,
@@ -17,7 +16,7 @@ import {
 import { placeOrder } from './place-order.ts';
 import { placeOrders } from './place-orders.ts';
 
-const Order = builder.objectRef<OrderAndPet>('Order').implement({
+const Order = builder.prismaObject('Order', {
   interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID('id'),
@@ -56,7 +55,7 @@ builder.queryFields((t) => ({
   orders: t.connection(...fields.list),
 }));
 
-builder.objectField(Pet, 'orders', (t) =>
+builder.prismaObjectField('Pet', 'orders', (t) =>
   t.connection(...fields.listBy(pets, 'petId', 'The orders for this pet.')),
 );
 

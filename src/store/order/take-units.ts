@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 
 import type { GatewayError, Session } from '../../gateway/index.ts';
-import type { Order, Pet, PetStatus } from '../generated/tables.ts';
+import type { Order, Pet, PetStatus } from '../generated/prisma/client.ts';
 import { InsufficientStock } from '../inventory/inventory.ts';
 import { PetNotAvailable, PetNotFound, pets } from '../pet/pets.ts';
 import { type NewOrder, orders } from './orders.ts';

@@ -10,7 +10,7 @@ import {
   type Session,
 } from '../../gateway/index.ts';
 import { categories } from '../category/categories.ts';
-import type { Category, Pet } from '../generated/tables.ts';
+import type { Category, Pet } from '../generated/prisma/client.ts';
 import { table } from '../tables.ts';
 import { StockQuantity } from '../values.ts';
 

@@ -2,7 +2,6 @@ import { relatedRow } from '../../gateway/index.ts';
 import { builder, Node, store } from '../builder.ts';
 import { categories } from '../category/categories.ts';
 import { Category } from '../category/schema.ts';
-import type { Pet as Row } from '../generated/tables.ts';
 import { pets } from './pets.ts';
 
 export const PetStatus = builder.enumType('PetStatus', {
@@ -14,7 +13,7 @@ export const PetStatus = builder.enumType('PetStatus', {
   } as const,
 });
 
-export const Pet = builder.objectRef<Row>('Pet').implement({
+export const Pet = builder.prismaObject('Pet', {
   interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID('id'),
@@ -37,11 +36,11 @@ builder.queryFields((t) => ({
   pets: t.connection(...fields.list),
 }));
 
-builder.objectField(Category, 'pets', (t) =>
+builder.prismaObjectField('Category', 'pets', (t) =>
   t.connection(...fields.listBy(categories, 'categoryId', 'The pets in this category.')),
 );
 
-builder.objectField(Category, 'petCount', (t) =>
+builder.prismaObjectField('Category', 'petCount', (t) =>
   t.int(fields.countBy(categories, 'categoryId', 'The number of pets in this category.')),
 );
 

@@ -1,5 +1,4 @@
 import { createRepository } from '../../../src/gateway/index.ts';
-import type { Author as Row } from './generated/tables.ts';
 import { builder, Node, scope, store, table } from './shop.ts';
 
 export const authors = createRepository(table('Author'), {
@@ -8,7 +7,7 @@ export const authors = createRepository(table('Author'), {
   sorts: { number: 'Order by number.', name: 'Order by name.' },
 });
 
-export const Author = builder.objectRef<Row>('Author').implement({
+export const Author = builder.prismaObject('Author', {
   interfaces: [Node],
   fields: (t) => ({ id: t.exposeID('number'), name: t.exposeString('name') }),
 });

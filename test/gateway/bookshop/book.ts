@@ -16,7 +16,7 @@ import {
   type RestRoute,
 } from '../../../src/gateway/index.ts';
 import { Author, authors } from './author.ts';
-import type { Book as Row } from './generated/tables.ts';
+import type { Book as Row } from './generated/prisma/client.ts';
 import { builder, Node, scope, store, table } from './shop.ts';
 
 const BookSoldOut = errorOf(
@@ -85,7 +85,7 @@ const sellBook = defineWrite({
   },
 });
 
-const Book = builder.objectRef<Row>('Book').implement({
+const Book = builder.prismaObject('Book', {
   interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID('id'),
@@ -159,11 +159,11 @@ builder.queryFields((t) => ({
   }),
 }));
 
-builder.objectField(Author, 'bookCount', (t) =>
+builder.prismaObjectField('Author', 'bookCount', (t) =>
   t.int(fields.countBy(authors, 'authorId', 'The number of books by this author.')),
 );
 
-builder.objectField(Author, 'books', (t) =>
+builder.prismaObjectField('Author', 'books', (t) =>
   t.connection(...fields.listBy(authors, 'authorId', 'The books by this author.')),
 );
 

@@ -1,8 +1,15 @@
 import { createTables, StoreBuilder } from '../../../src/gateway/index.ts';
-import { ENUMS, type Rows, TABLES } from './generated/tables.ts';
+import type PrismaTypes from './generated/pothos.ts';
+import { getDatamodel } from './generated/pothos.ts';
+import { ENUMS, TABLES } from './generated/tables.ts';
+
+interface Types {
+  PrismaTypes: PrismaTypes;
+}
 
 /** Defines the bookshop's types. */
-export const store = new StoreBuilder({
+export const store = new StoreBuilder<Types>({
+  datamodel: getDatamodel(),
   tables: TABLES,
   scopes: ['books:write'],
 });
@@ -11,7 +18,7 @@ export const store = new StoreBuilder({
 export const { builder, Node } = store;
 
 /** Creates the table of a model in schema.prisma. */
-export const table = createTables<Rows>(TABLES, ENUMS);
+export const table = createTables<PrismaTypes>(TABLES, ENUMS);
 
 /** The scope that every mutation requires. */
 export const scope = 'books:write';

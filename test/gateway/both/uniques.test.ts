@@ -41,7 +41,7 @@ function createStore() {
   const sizes = ['small', 'large'] as const;
   store.builder.enumType('Size', { values: sizes });
   const enums = { Size: { type: 'slot_size', values: sizes } };
-  const slots = createRepository(createTables<{ Slot: Row }>({ Slot }, enums)('Slot'), {
+  const slots = createRepository(createTables<{ Slot: { Shape: Row } }>({ Slot }, enums)('Slot'), {
     inputs: Object.fromEntries(COLUMNS.map(({ name }) => [name, {}])),
     filters: () => ({}),
     sorts: { id: 'Order by id.' },

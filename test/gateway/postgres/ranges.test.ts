@@ -54,7 +54,7 @@ interface Row {
   place: string | null;
 }
 const only = 'in it';
-const visits = createRepository(createTables<{ Visit: Row }>({ Visit }, {})('Visit'), {
+const visits = createRepository(createTables<{ Visit: { Shape: Row } }>({ Visit }, {})('Visit'), {
   inputs: {},
   filters: (fields) => ({
     ...Object.fromEntries(
