@@ -1,10 +1,7 @@
-import sql, { raw } from 'sql-template-tag';
 import type { z } from 'zod';
 
 import { errorOf, type ErrorType } from './contract/gateway-error.ts';
-import { Id } from './contract/parse.ts';
-import { isStillReferenced } from './database/database-errors.ts';
-import { onlyRow, type Session } from './database/session.ts';
+import type { Session } from './database/session.ts';
 import { type ColumnCondition, isOfColumn } from './list/condition.ts';
 import { createParseFilter, type Filters, requireIndex } from './list/filter.ts';
 import { createGroups, type Groups } from './list/groups.ts';
@@ -16,20 +13,17 @@ import {
   type Sorts,
 } from './list/listing.ts';
 import { type ListLoaders, pagesOf } from './list/pages.ts';
-import { defineWrite, type Mutate } from './model/define-write.ts';
 import {
   type Constraint,
   constraintsOf,
   createRules,
-  digestOf,
   type ErrorAbout,
   type Inputs,
   type CompleteInput,
   type NewRow,
-  toConstraintError,
   completeInput,
 } from './model/inputs.ts';
-import { createCreateMany, createUpdateMany, insertRows } from './model/lines.ts';
+import { insertRows } from './model/lines.ts';
 import { byId, required, type RowLoader } from './model/loaders.ts';
 import type { StoredTable } from './model/stored-table.ts';
 import {
@@ -40,6 +34,7 @@ import {
   upperFirst,
   type Words,
 } from './model/words.ts';
+import { createWrites, type Writes } from './model/writes.ts';
 
 interface Options<Row, Of extends Inputs<Row>> {
   /** What the rows are called, if not by the names of their type and table. */
@@ -60,15 +55,9 @@ interface Options<Row, Of extends Inputs<Row>> {
   readonly insertMany?: (session: Session, rows: readonly NewRow<Row, Of>[]) => Promise<Row[]>;
 }
 
-export interface Deleted {
-  readonly id: bigint;
-}
-
 /** The rows of a table, with the functions that read, list, write and follow them. */
-export interface Repository<Row extends object = object, New = unknown> extends Omit<
-  StoredTable<Row>,
-  'insert' | 'update'
-> {
+export interface Repository<Row extends object = object, New = unknown>
+  extends Omit<StoredTable<Row>, 'update'>, Writes<Row> {
   readonly words: Words;
   readonly inputs: readonly CompleteInput[];
   /** What the values of the inputs can violate. */
@@ -93,15 +82,6 @@ export interface Repository<Row extends object = object, New = unknown> extends 
   readonly updateRule: z.ZodType;
   /** Returns the part of a new row that is in the digest of an idempotent write. */
   toDigest(data: New): object;
-  /** @throws InvalidInput, IdempotencyConflict, and the errors of the inputs */
-  readonly create: Mutate<Row>;
-  /** @throws InvalidInput, IdempotencyConflict, notFound, and the errors of the inputs */
-  readonly update: Mutate<Row>;
-  /** `create` and `update` for several rows, all or nothing. */
-  readonly createMany: Mutate<Row[]>;
-  readonly updateMany: Mutate<Row[]>;
-  /** @throws InvalidInput, IdempotencyConflict, notFound, inUse */
-  readonly delete: Mutate<Deleted>;
   /**
    * Returns the conditions of a filter for recorded rows.
    * @throws InvalidId, InvalidInput
@@ -130,65 +110,6 @@ const createInUse = (
     message: `${upperFirst(singular)} ${id} ${reason}`,
   }));
 };
-
-function createWrites<Row extends object, const Of extends Inputs<Row>>(
-  table: StoredTable<Row>,
-  {
-    inputs,
-    constraints,
-    newRule,
-    updateRule,
-  }: ReturnType<typeof createRules<Row, Of>> & Pick<Repository, 'inputs' | 'constraints'>,
-  { NotFound, InUse }: { NotFound: ErrorAbout<bigint>; InUse: ErrorAbout<bigint> | undefined },
-  insertMany: Options<Row, Of>['insertMany'],
-): Pick<Repository<Row>, 'create' | 'update' | 'delete'> {
-  const { type, normalize } = table;
-  const from = raw(table.name);
-  const column = raw(table.id.column);
-  return {
-    create: defineWrite({
-      operation: `create${type}`,
-      args: { input: newRule },
-      digested: ({ input }) => digestOf(inputs, input),
-      stored: normalize,
-      write: async (session, { input }) =>
-        onlyRow(
-          await (insertMany?.(session, [input]) ??
-            session.write<Row>(table.insert(input as object))),
-        ),
-      toError: (error, { input }) => toConstraintError(error, constraints, [input]),
-    }),
-    update: defineWrite({
-      operation: `update${type}`,
-      args: { id: Id, input: updateRule },
-      digested: ({ id, input }) => ({ id, data: input }),
-      stored: normalize,
-      write: async ({ write }, { id, input }) => {
-        const isEmpty = Object.keys(input).length === 0;
-        const statement = isEmpty
-          ? sql`select ${table.all} from ${from} where ${column} = ${id}`
-          : table.update(id, input);
-        const [row] = await write<Row>(statement);
-        if (!row) throw new NotFound(id);
-        return row;
-      },
-      toError: (error, { input }) => toConstraintError(error, constraints, [input]),
-    }),
-    delete: defineWrite({
-      operation: `delete${type}`,
-      args: { id: Id },
-      stored: (deleted) => deleted,
-      write: async ({ write }, { id }) => {
-        const [row] = await write<Deleted>(
-          sql`delete from ${from} where ${column} = ${id} returning ${column} as id`,
-        );
-        if (!row) throw new NotFound(id);
-        return row;
-      },
-      toError: (error, { id }) => (InUse && isStillReferenced(error) ? new InUse(id) : error),
-    }),
-  };
-}
 
 const createPagesBy =
   <Row extends object>(
@@ -219,11 +140,10 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
     completeInput(table, entry),
   );
   const filters = options.filters(table.fields);
-  const NotFound = options.notFound ?? createNotFound(type, words);
-  const InUse = usedBy.length === 0 ? undefined : createInUse(type, words, usedBy);
+  const notFound = options.notFound ?? createNotFound(type, words);
+  const inUse = usedBy.length === 0 ? undefined : createInUse(type, words, usedBy);
   const constraints = constraintsOf(table, words, inputs);
   const rules = createRules<Row, Of>(inputs);
-  const { newRule, updateRule } = rules;
   const sorts = createSorts(table, options.sorts);
   const groups = createGroups(table, options.groups?.(table.fields));
   const listing = createListing(table, filters, sorts);
@@ -237,34 +157,26 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
     filters,
     sorts,
     groups,
-    notFound: NotFound,
-    inUse: InUse,
+    notFound,
+    inUse,
     errors: [
-      NotFound,
-      InUse,
+      notFound,
+      inUse,
       ...constraints.map(({ error }) => error),
       ...(options.errors ?? []),
     ].filter((error) => error !== undefined),
     byId: loader,
-    required: required(loader, (id) => new NotFound(id)),
+    required: required(loader, (id) => new notFound(id)),
     pages: pagesOf(listing),
     pagesBy: createPagesBy(table, words, listing),
-    newRule,
-    updateRule,
-    toDigest: (data) => digestOf(inputs, data),
-    createMany: createCreateMany(
-      table,
+    ...rules,
+    ...createWrites(table, {
+      ...rules,
       constraints,
-      newRule,
-      options.insertMany ?? insertRows(table),
-    ),
-    updateMany: createUpdateMany(table, constraints, updateRule, NotFound),
-    ...createWrites(
-      table,
-      { inputs, constraints, ...rules },
-      { NotFound, InUse },
-      options.insertMany,
-    ),
+      notFound,
+      inUse,
+      insert: options.insertMany ?? insertRows(table),
+    }),
     toRecorded: (filter) => parseChanges(filter).filter(isOfColumn),
   };
 }

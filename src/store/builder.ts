@@ -7,7 +7,6 @@ interface Types {
   PrismaTypes: PrismaTypes;
 }
 
-/** Defines the pet store's types. */
 export const store = new StoreBuilder<Types>({
   datamodel: getDatamodel(),
   tables: TABLES,

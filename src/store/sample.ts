@@ -52,7 +52,6 @@ function insertOrders(petIds: readonly bigint[]): Sql {
       ${indexes.map((index) => index % 3 === 0)}::boolean[])`;
 }
 
-/** Adds the sample store. */
 export async function fillSample({ write }: Session): Promise<void> {
   const categories = await write<{ id: bigint }>(sql`
     insert into categories (name, description)

@@ -29,7 +29,6 @@ const MAX_RECENT = { max: 4, ttl: 2000 };
 // The number of callers whose queue for one page at a time is kept. A caller whose queue is evicted can exceed it.
 const MAX_CALLERS = 1000;
 
-/** Selects changes. */
 export interface Selection {
   readonly types: readonly string[];
   /** Selects some of the changes of these types; undefined selects all. */

@@ -114,13 +114,11 @@ export const changePagesOf = (supported: SupportedChanges) => pagesOf(listingOf(
 
 export const cursorOf = (change: Change): string => encodeCursor(listing, ORDER, change);
 
-/** Whether a change comes after another change in the change log. */
 export const isAfter = (change: Position, other: Position): boolean =>
   change.transaction === other.transaction
     ? change.id > other.id
     : change.transaction > other.transaction;
 
-/** Whether two positions are those of the same change. */
 export const isSame = (change: Position, other: Position): boolean =>
   change.transaction === other.transaction &&
   change.id === other.id &&
@@ -135,7 +133,6 @@ export const POSITION = raw('transaction, id, changed_at as "changedAt"');
 /** A change, with the time from the change until it was read, by the database's clock. */
 export type ReadChange = Change & { readonly delaySeconds: number };
 
-/** Reads the first `size` changes that meet all conditions. */
 export const readChanges = (
   db: Database,
   conditions: readonly Sql[],

@@ -51,11 +51,11 @@ function createSelect(
     const found = changes.map(
       (change) => types.includes(change.type) && has(change) && isMatch(change),
     );
-    if (!found.some((match) => match instanceof Promise))
-      return changes.filter((_change, index) => found[index] === true);
-    return Promise.all(found.map((match) => Promise.resolve(match))).then((matches) =>
-      changes.filter((_change, index) => matches[index]),
-    );
+    const pick = (matches: readonly unknown[]) =>
+      changes.filter((_change, index) => matches[index] === true);
+    return found.some((match) => match instanceof Promise)
+      ? Promise.all(found).then(pick)
+      : pick(found);
   };
 }
 

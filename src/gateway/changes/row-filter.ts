@@ -1,8 +1,8 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag';
 
-import type { ColumnCondition } from '../list/condition.ts';
+import type { ColumnCondition, Relation } from '../list/condition.ts';
 import type { DataSource } from '../model/loaders.ts';
-import { type RecordedRow, valueIn } from '../model/stored-table.ts';
+import { type Field, type RecordedRow, valueIn } from '../model/stored-table.ts';
 import type { Change } from './change-log.ts';
 
 /**
@@ -13,69 +13,71 @@ import type { Change } from './change-log.ts';
  */
 export type RowFilter = readonly ColumnCondition[];
 
-/** Returns the column of the recorded row, and its text in rows that are older than the column. */
-const columnOf = ({ of, field }: ColumnCondition): { column: string; initial: string | null } =>
-  of ? { column: of.by, initial: null } : { column: field.ownColumn, initial: field.initial };
-
-const textOf = ({ field: { kind } }: ColumnCondition, value: unknown): string =>
-  String(kind.toParameter(value));
-
-const textsOf = (condition: ColumnCondition): Set<string> =>
-  new Set([condition.value].flat().map((value) => textOf(condition, value)));
-
-/** Returns the function that checks the text of a value. */
-function createTest(condition: ColumnCondition): (recorded: string) => boolean {
-  const { op, value } = condition;
-  if (op === '>=') return (recorded) => Number(recorded) >= Number(value);
-  if (op === '<=') return (recorded) => Number(recorded) <= Number(value);
-  const texts = textsOf(condition);
-  return (recorded) => texts.has(recorded);
+/** Checks the text of a column of a recorded row: in memory, and in the change log with SQL. */
+interface Check<Result = boolean | Promise<boolean>> {
+  readonly isMet: (text: string, source: DataSource) => Result;
+  readonly toSql: (text: Sql) => Sql;
 }
 
-/** Returns SQL that checks the text of a value. */
-function testSql(condition: ColumnCondition, recorded: Sql): Sql {
-  const { op, value } = condition;
-  return op === '>=' || op === '<='
-    ? sql`${recorded}::bigint ${raw(op)} ${value}::bigint`
-    : sql`${recorded} = any(${[...textsOf(condition)]}::text[])`;
-}
+const textOf = ({ kind }: Field, value: unknown): string => String(kind.toParameter(value));
 
-/** Returns the function that checks the text of the recorded row's column. */
-function createAccepts(
-  condition: ColumnCondition,
-  source: DataSource,
-): (recorded: string) => boolean | Promise<boolean> {
-  const { of, field } = condition;
-  const test = createTest(condition);
-  if (!of) return test;
-  return async (id) => {
-    const row = await of.table.byId.load(source, BigInt(id));
-    if (row === null) return true;
-    const value = valueIn(row, field.name);
-    return value !== null && test(textOf(condition, value));
+function checkValue({ op, field, value }: ColumnCondition): Check<boolean> {
+  if (op === '>=' || op === '<=') {
+    const limit = Number(value);
+    return {
+      isMet: (text) => (op === '>=' ? Number(text) >= limit : Number(text) <= limit),
+      toSql: (text) => sql`${text}::bigint ${raw(op)} ${value}::bigint`,
+    };
+  }
+  const texts = new Set([value].flat().map((one) => textOf(field, one)));
+  return {
+    isMet: (text) => texts.has(text),
+    toSql: (text) => sql`${text} = any(${[...texts]}::text[])`,
   };
 }
+
+/** Checks the related row, given the text of its id. */
+function checkRelated(condition: ColumnCondition, { table }: Relation): Check<Promise<boolean>> {
+  const { field } = condition;
+  const { isMet, toSql } = checkValue(condition);
+  const isOther = sql`(${toSql(raw(`${field.ownColumn}::text`))}) is not true`;
+  return {
+    isMet: async (id, source) => {
+      const row = await table.byId.load(source, BigInt(id));
+      if (row === null) return true;
+      const value = valueIn(row, field.name);
+      return value !== null && isMet(textOf(field, value), source);
+    },
+    toSql: (id) => sql`${id} is not null and not exists (
+      select from ${raw(table.name)} where ${raw(table.id.column)} = ${id}::bigint and ${isOther})`,
+  };
+}
+
+/** Returns the column that each condition checks, and its text in rows that are older than the column. */
+const checksOf = (filter: RowFilter) =>
+  filter.map((condition) => {
+    const { of, field } = condition;
+    const check: Check = of ? checkRelated(condition, of) : checkValue(condition);
+    return { ...check, column: of?.by ?? field.ownColumn, initial: of ? null : field.initial };
+  });
 
 /** Returns the function that checks whether a change matches the filter. */
 export function toMatcher(
   filter: RowFilter,
   source: DataSource,
 ): (change: Change) => boolean | Promise<boolean> {
-  const columns = filter.map((condition) => ({
-    ...columnOf(condition),
-    accepts: createAccepts(condition, source),
-  }));
+  const checks = checksOf(filter);
   const isMet = (row: RecordedRow | null): boolean | Promise<boolean> => {
     if (row === null) return false;
     const waiting: Promise<boolean>[] = [];
-    for (const { column, initial, accepts } of columns) {
-      const recorded = row[column] === undefined ? initial : row[column];
-      const accepted = recorded != null && accepts(recorded);
-      if (accepted === false) return false;
-      if (accepted === true) continue;
-      waiting.push(accepted);
+    for (const check of checks) {
+      const { [check.column]: text = check.initial } = row;
+      const met = text !== null && check.isMet(text, source);
+      if (met === false) return false;
+      if (met === true) continue;
+      waiting.push(met);
       // Nothing waits for it if a later condition is not met.
-      accepted.catch(() => {});
+      met.catch(() => {});
     }
     return waiting.length === 0 || Promise.all(waiting).then((all) => all.every(Boolean));
   };
@@ -86,29 +88,15 @@ export function toMatcher(
   };
 }
 
-/** Returns SQL that checks the text of the recorded row's column. */
-function toSql(condition: ColumnCondition, recorded: Sql): Sql {
-  const { of, field } = condition;
-  if (!of) return testSql(condition, recorded);
-  const { name, id } = of.table;
-  const isMet = testSql(condition, raw(`${field.ownColumn}::text`));
-  const isOther = sql`${raw(id.column)} = ${recorded}::bigint and (${isMet}) is not true`;
-  return sql`${recorded} is not null and not exists (select from ${raw(name)} where ${isOther})`;
-}
-
 /** Returns the filter as an SQL condition on the change log. */
 export function toCondition(filter: RowFilter): Sql {
   const isMet = (row: 'before' | 'after'): Sql => {
-    const met = filter.map((condition) => {
-      const { column, initial } = columnOf(condition);
+    const met = checksOf(filter).map(({ toSql, column, initial }) => {
       const recorded = raw(`"${row}"->>'${column}'`);
+      if (initial === null) return toSql(sql`(${recorded})`);
       // A row that was recorded before the column was added does not have it, not even as null.
       const isMissing = raw(`"${row}"->'${column}' is null`);
-      const text =
-        initial === null
-          ? sql`(${recorded})`
-          : sql`(case when ${isMissing} then ${initial} else ${recorded} end)`;
-      return toSql(condition, text);
+      return toSql(sql`(case when ${isMissing} then ${initial} else ${recorded} end)`);
     });
     return join([raw(`"${row}" is not null`), ...met], ' and ');
   };

@@ -50,7 +50,6 @@ export class Stream implements Recipient {
   offeredAt: number | undefined;
   /** The error with which the gateway has ended it. */
   error: Error | undefined;
-  /** Called when it is closed. */
   onClose = (): void => {};
   destroyed = false;
   #wake = (): void => {};

@@ -165,7 +165,6 @@ export class Undeclared extends GatewayError {
 export class InputError extends GatewayError {
   /** The first 100 issues. */
   readonly issues: readonly Issue[];
-  /** The number of all issues. */
   readonly issueCount: number;
 
   constructor(code: ErrorCode, issues: readonly Issue[], issueCount = issues.length) {
@@ -208,7 +207,6 @@ export class Unauthenticated extends GatewayError {
   }
 }
 
-/** The caller's token lacks a scope. */
 export class Forbidden extends GatewayError {
   readonly scope: string;
 

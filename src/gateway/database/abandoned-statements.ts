@@ -13,7 +13,6 @@ const RUNNING_SQL = `SELECT pid, coalesce(wait_event, 'nothing') AS wait FROM pg
   WHERE pid = ANY($1) AND state NOT LIKE 'idle%'`;
 
 interface AbandonedStatement {
-  /** The server process that ran it. */
   readonly pid: number;
   readonly writes: boolean;
   /** Frees the place of its connection in the pool. */

@@ -100,7 +100,6 @@ export const ABORTED = new Error('Connection terminated: the server is currently
 interface PoolOptions {
   readonly clientConfig: ClientConfig;
   readonly setUp: (client: ClientBase) => Promise<void>;
-  /** Whether a connection can be used again. */
   readonly isUsable: (client: PoolClient) => boolean;
   /** How long a connection in use may be silent. */
   readonly silenceMs: number;
@@ -116,9 +115,7 @@ interface PoolOptions {
 export const pidOf = (client: ClientBase): number =>
   'processID' in client && typeof client.processID === 'number' ? client.processID : 0;
 
-/** How the connections of a pool are used. */
 export interface PoolUse {
-  /** The maximum number of connections. */
   readonly max: number;
   /** Open connections, in use or idle. */
   readonly total: number;

@@ -22,7 +22,6 @@ const POOL_HELP = {
   idle: 'Number of idle pooled connections to PostgreSQL.',
   waiting: 'Number of statements and transactions waiting for a connection.',
 } as const;
-const POOL_STATES = ['max', 'total', 'idle', 'waiting'] as const;
 
 /** Returns the function to call when a statement starts, which returns the function to call when it ends. */
 function measureStatements(registers: Registry[]) {
@@ -53,7 +52,7 @@ function measureStatements(registers: Registry[]) {
  */
 export function createDatabaseMetrics(
   ping: () => Promise<Readiness>,
-  poolUse: (() => PoolUse) | undefined,
+  poolUse: (() => PoolUse[]) | undefined,
   replica: WatchedServer | undefined,
 ) {
   const registry = new Registry();
@@ -69,21 +68,17 @@ export function createDatabaseMetrics(
     });
   };
   if (poolUse) {
-    for (const state of POOL_STATES) {
-      addGauge(`database_pool_${state}`, POOL_HELP[state], () => poolUse()[state]);
+    for (const state of ['max', 'total', 'idle', 'waiting'] as const) {
+      const sum = () => poolUse().reduce((total, use) => total + use[state], 0);
+      addGauge(`database_pool_${state}`, POOL_HELP[state], sum);
     }
   }
-  addGauge('database_up', 'Whether the database, or its replica, responds in time.', () =>
-    ping().then(
-      () => 1,
-      () => 0,
-    ),
+  const readState = () => ping().catch(() => undefined);
+  addGauge('database_up', 'Whether the database, or its replica, responds in time.', async () =>
+    Number((await readState()) !== undefined),
   );
-  addGauge('database_writable', 'Whether the database accepts writes.', () =>
-    ping().then(
-      ({ writes }) => Number(writes),
-      () => 0,
-    ),
+  addGauge('database_writable', 'Whether the database accepts writes.', async () =>
+    Number((await readState())?.writes === true),
   );
   if (replica) {
     addGauge(

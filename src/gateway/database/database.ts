@@ -25,8 +25,8 @@ interface Connected {
   readonly keepsPlans: boolean;
   /** How many bytes of JSON a statement may produce for one request. */
   readonly maxJsonBytes: number;
-  /** Returns how the connection pools are used, added up; the embedded database has none. */
-  readonly poolUse?: (() => PoolUse) | undefined;
+  /** Returns how each connection pool is used; the embedded database has none. */
+  readonly poolUse?: (() => PoolUse[]) | undefined;
   /** Notifications between gateways, if the connection supports them. */
   readonly notifications?: Notifications | undefined;
   /** Rejects if the database does not respond; PostgreSQL has two seconds for each statement. */

@@ -4,7 +4,6 @@ import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promi
 import { Unavailable } from '../contract/gateway-error.ts';
 
 interface FairQueueOptions {
-  /** How many tasks may run at the same time. */
   readonly concurrency: number;
   /** How many tasks may wait; unlimited by default. */
   readonly maxWaiting?: number;
@@ -63,7 +62,6 @@ export class FairQueue {
     this.#options = options;
   }
 
-  /** How many tasks are waiting. */
   get waiting(): number {
     return this.#waiting;
   }

@@ -15,7 +15,6 @@ const LISTEN_TIMEOUT_MS = 5000;
 /** Tells the other processes that use the same database that there are changes. */
 export type Notifications = ReturnType<typeof createNotifications>;
 
-/** Listens on a connection until it closes. */
 async function listenOn(client: Client, onNotification: (sender?: string) => void): Promise<void> {
   const ended = new Promise<void>((resolve) => void client.once('end', resolve));
   try {

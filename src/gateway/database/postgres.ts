@@ -3,7 +3,6 @@ import { DatabaseError } from 'pg';
 import { type Config, ConfigError } from '../config/config.ts';
 import { toServerUrl } from '../config/database-url.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { PoolUse } from './connection-pool.ts';
 import { isUnavailable, toObstacle } from './database-errors.ts';
 import type { Readiness } from './database-metrics.ts';
 import { createDatabase, type Database, type Driver } from './database.ts';
@@ -65,13 +64,6 @@ function openPrimary(url: string, config: Config, log: Log) {
   });
   return { primary, ping };
 }
-
-const sumOf = (first: PoolUse, second: PoolUse): PoolUse => ({
-  max: first.max + second.max,
-  total: first.total + second.total,
-  idle: first.idle + second.idle,
-  waiting: first.waiting + second.waiting,
-});
 
 /**
  * Warns about settings that break some of the gateway's guarantees.
@@ -171,7 +163,7 @@ export async function openPostgres(
     runner: pool,
     replica,
     description: `PostgreSQL at ${pool.name}${new URL(serverUrl).pathname}${replica ? `, reads at ${replica.pool.name}` : ''}`,
-    poolUse: () => (replica ? sumOf(pool.poolUse(), replica.pool.poolUse()) : pool.poolUse()),
+    poolUse: () => [pool, ...(replica ? [replica.pool] : [])].map((each) => each.poolUse()),
     ping: () =>
       ping().catch((error: unknown): Readiness => {
         void primary.check();

@@ -39,7 +39,6 @@ export interface Runner {
   run<Row>(text: string, values: unknown[], options: RunOptions): Promise<Row[]>;
 }
 
-/** Runs statements, individually or in a transaction. */
 export interface TransactionRunner extends Runner {
   /** Runs `work` between BEGIN and COMMIT; rejects unless PostgreSQL has committed. */
   transaction<Result>(

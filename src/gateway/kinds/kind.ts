@@ -48,7 +48,6 @@ export interface Sort<Value> {
 
 /** Everything that the gateway needs to support a kind of value. To add a scalar, add one such object to KINDS. */
 export interface Kind<Value = unknown> {
-  /** The GraphQL type. */
   readonly graphql: string;
   /** The scalar to define, unless it is built into GraphQL. */
   readonly scalar?: GraphQLScalarType;

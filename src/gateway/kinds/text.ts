@@ -11,18 +11,14 @@ const upTo = (maxLength: number): z.ZodType<string> =>
     { error: `must be at most ${maxLength} characters long.`, params: { code: 'TOO_LONG' } },
   ).meta({ maxLength });
 
-/** Text that may be empty. */
-const toOptional = ({ maxLength }: ColumnLimits): z.ZodType<string> =>
-  maxLength === null ? Text : upTo(maxLength);
-
-/** Text that is not blank. It is stored unchanged. */
-const toRequired = (limits: ColumnLimits): z.ZodType<string> =>
-  toOptional(limits)
-    .refine((text) => text.trim() !== '', {
-      error: 'must not be blank.',
-      params: { code: 'REQUIRED' },
-    })
-    .meta({ minLength: 1, ...(limits.maxLength !== null && { maxLength: limits.maxLength }) });
+/** Text that is stored unchanged. If the column is required, it is not blank. */
+function toRule({ maxLength, isNullable }: ColumnLimits): z.ZodType<string> {
+  const rule = maxLength === null ? Text : upTo(maxLength);
+  if (isNullable) return rule;
+  const blank = { error: 'must not be blank.', params: { code: 'REQUIRED' } };
+  const limits = { minLength: 1, ...(maxLength !== null && { maxLength }) };
+  return rule.refine((text) => text.trim() !== '', blank).meta(limits);
+}
 
 /** The order of strings for programs. */
 const BY_CODE_POINT: Sort<string> = {
@@ -36,10 +32,9 @@ const BY_CODE_POINT: Sort<string> = {
   note: ', comparing code points: upper case before lower case',
 };
 
-/** Text, which must not be blank unless the column is nullable. */
 export const TEXT: Kind<string> = {
   graphql: 'String',
-  rule: (limits) => (limits.isNullable ? toOptional(limits) : toRequired(limits)),
+  rule: toRule,
   sqlType: 'text',
   toParameter: (text) => text,
   fromText: String,

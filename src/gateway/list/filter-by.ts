@@ -13,7 +13,6 @@ const READ_COST = '100';
 /** What a store says about each filter. */
 type About = Pick<Filter, 'only' | 'changes'>;
 
-/** Returns a filter by a single value of a column. */
 function byColumn(op: Condition['op'], field: Field, about: About): Filter {
   const { planning, load } = operatorOf(op);
   const isCostly = planning === 'each' || load === 'heavy';
@@ -61,7 +60,6 @@ export function range(field: Field<Date>, about: About): Filter {
   };
 }
 
-/** Matches rows by whether a value is set. */
 export const isSet = (field: Field, about: About): Filter => ({
   ...byColumn('set', field, about),
   type: 'Boolean',

@@ -10,7 +10,6 @@ import { type Condition, operatorOf } from './condition.ts';
 /** The cost of a condition that may scan many rows to find a few, or that PostgreSQL plans each time. */
 export const SEARCH_COST = '300';
 
-/** Where a filter is used. */
 export type Place = 'list' | 'changes';
 
 /** What callers can filter by: a condition without its value. */

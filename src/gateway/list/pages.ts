@@ -10,23 +10,8 @@ import type { Group } from './groups.ts';
 import type { ListArguments, Listing } from './listing.ts';
 import { createToWindow, type ToWindow, type Window } from './window.ts';
 
-/** A row and its cursor, which is encoded only when read. */
-class Edge<Row> {
-  readonly node: Row;
-  readonly #encode: (row: Row) => string;
-
-  constructor(node: Row, encode: (row: Row) => string) {
-    this.node = node;
-    this.#encode = encode;
-  }
-
-  get cursor(): string {
-    return this.#encode(this.node);
-  }
-}
-
 interface Page<Row> {
-  readonly edges: Pick<Edge<Row>, 'cursor' | 'node'>[];
+  readonly edges: { readonly node: Row; readonly cursor: string }[];
   readonly pageInfo: {
     readonly hasNextPage: boolean;
     readonly hasPreviousPage: boolean;
@@ -42,13 +27,17 @@ const whereAll = (conditions: readonly Sql[]): Sql =>
 export const selectRows = (columns: Sql, from: Sql, { readingOrder }: Window, count: number): Sql =>
   sql`select ${columns} from ${from} order by ${readingOrder} limit ${raw(`${count}`)}`;
 
-/** Creates a page from its rows and the row after them, if there is one. */
+/** Creates a page from its rows and the row after them, if there is one. Cursors are encoded only when read. */
 function toPage<Row>(listing: Listing<Row>, window: Window, rows: Row[]): Page<Row> {
   const { field, size, backwards, hasNext, hasPrevious } = window;
   const nodes = rows.slice(0, size);
   if (backwards) nodes.reverse();
-  const encode = (row: Row): string => encodeCursor(listing, field, row);
-  const edges = nodes.map((node) => new Edge(node, encode));
+  const edges = nodes.map((node) => ({
+    node,
+    get cursor() {
+      return encodeCursor(listing, field, node);
+    },
+  }));
   const isRead = rows.length > size;
   return {
     edges,

@@ -13,12 +13,10 @@ export const DEFAULT_PAGE = 20;
 
 /** The arguments of a list, as SQL. */
 export interface Window extends Effort {
-  /** The sort field. */
   readonly field: string;
   readonly size: number;
   /** The size as a parameter, so that pages of all sizes can share a statement. */
   readonly limit: Sql;
-  /** Whether rows are read from the end of the list. */
   readonly backwards: boolean;
   /** The conditions of the parent and the filter, which select the rows to count. */
   readonly filters: readonly Sql[];
@@ -34,7 +32,6 @@ export interface Window extends Effort {
   readonly hasNext: boolean | 'if read';
   readonly hasPrevious: boolean | 'if read';
   readonly order: Sql;
-  /** The order in which rows are read. */
   readonly readingOrder: Sql;
   /** The cursor of a row; null if it can't be written. */
   readonly cursor: string;
@@ -71,9 +68,6 @@ interface OfParent {
   readonly column: string;
   readonly id: string;
 }
-
-const whereParent = (ofParent?: OfParent): Sql[] =>
-  ofParent ? [raw(`${ofParent.column} = ${ofParent.id}`)] : [];
 
 /**
  * Parses the cursors. Returns the function that compares positions of rows with them. Those of a parent's rows begin with
@@ -126,7 +120,7 @@ export function createToWindow<Row>(listing: Listing<Row>): ToWindow {
     const rare = ofParent ? undefined : samples;
     const { conditions, planning, load } = listing.parseFilter(args.filter, rare);
     const compare = parseCursors(listing, field, args);
-    const isOfParent = whereParent(ofParent);
+    const isOfParent = ofParent ? [raw(`${ofParent.column} = ${ofParent.id}`)] : [];
     const filters = toWhere(conditions, id);
     const isDescending = direction === 'DESC';
     const backwards = args.last != null;

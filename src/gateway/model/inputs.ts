@@ -60,7 +60,6 @@ export interface CompleteInput extends Omit<Input<never>, 'create' | 'update'> {
   /** Undefined if the input is not a column. */
   readonly update: string | undefined;
   readonly rule: z.ZodType;
-  /** The GraphQL type. */
   readonly type: string;
 }
 
@@ -117,22 +116,17 @@ export function constraintsOf<Row>(
   return [...ofInputs, ...ofSeveral.map(unique)];
 }
 
-function describeInput(place: string, { create, update }: Input<never>, field: Field | undefined) {
-  const text = create ?? field?.description;
-  if (text == null) throw new Error(`schema.prisma has no description (///) for ${place}.`);
-  return { create: text, update: field && (update ?? text.replace(/^The /, 'The new ')) };
-}
-
-/** Completes an input from its column. */
 export function completeInput<Row>(
   table: StoredTable<Row>,
   [name, input]: readonly [string, Input<never>],
 ): CompleteInput {
   const place = `${table.type}.${name}`;
   const field: Field | undefined = new Map<string, Field>(Object.entries(table.fields)).get(name);
-  const { rule = field?.rule, type = field?.kind.graphql } = input;
+  const { rule = field?.rule, type = field?.kind.graphql, create = field?.description } = input;
   if (!rule || !type) throw new Error(`${place} is not a column: it needs a rule and a type.`);
-  return { ...input, ...describeInput(place, input, field), name, field, rule, type };
+  if (create == null) throw new Error(`schema.prisma has no description (///) for ${place}.`);
+  const update = field && (input.update ?? create.replace(/^The /, 'The new '));
+  return { ...input, create, update, name, field, rule, type };
 }
 
 /** Returns the rule for a new row, in which an optional value gets the default of its column. */
@@ -149,25 +143,22 @@ export function createRules<Row, Of>(inputs: readonly CompleteInput[]) {
   const shape = (used: readonly CompleteInput[], toRule: (input: CompleteInput) => z.ZodType) =>
     z.object(Object.fromEntries(used.map((input) => [input.name, toRule(input)])));
   const columns = inputs.filter(({ field }) => field !== undefined);
+  const later = new Set(inputs.filter(({ isLater }) => isLater).map(({ name }) => name));
   // The shapes come from the inputs, from which the types are also derived.
   /* oxlint-disable typescript/no-unsafe-type-assertion */
   return {
     newRule: shape(inputs, toNewRule) as unknown as z.ZodType<NewRow<Row, Of>>,
     updateRule: shape(columns, toUpdateRule) as unknown as z.ZodType<Partial<Row>>,
+    /**
+     * Returns a new row without the null values of inputs that were added later, so that retries are recognized even if
+     * their key was stored before the inputs were added.
+     */
+    toDigest: (data: object): object =>
+      Object.fromEntries(
+        Object.entries(data).filter(([name, value]) => value !== null || !later.has(name)),
+      ),
   };
   /* oxlint-enable typescript/no-unsafe-type-assertion */
-}
-
-/**
- * Returns a new row without the null values of inputs that were added later, so that retries are recognized even if
- * their key was stored before the inputs were added.
- */
-export function digestOf(inputs: readonly CompleteInput[], data: object): object {
-  const later = new Set(inputs.filter(({ isLater }) => isLater).map(({ name }) => name));
-  const entries = Object.entries(data).filter(
-    ([name, value]) => value !== null || !later.has(name),
-  );
-  return Object.fromEntries(entries);
 }
 
 const isViolated = (

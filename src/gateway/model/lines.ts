@@ -1,10 +1,9 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag';
 import { z } from 'zod';
 
-import { Id, MAX_LINES } from '../contract/parse.ts';
+import { MAX_LINES } from '../contract/parse.ts';
 import type { Session } from '../database/session.ts';
-import { defineWrite, type Mutate } from './define-write.ts';
-import { type Constraint, type ErrorAbout, toCell, toConstraintError } from './inputs.ts';
+import { toCell } from './inputs.ts';
 import { type Field, type StoredTable, valueIn } from './stored-table.ts';
 
 /** Returns the rule for the lines of a mutation. No two lines may have the same value in the field that `id` names. */
@@ -84,7 +83,7 @@ interface UpdateLine<Row> {
 }
 
 /** Returns the UPDATE of several rows. If the lines change nothing, it only reads the rows. */
-function updateLines<Row>(table: StoredTable<Row>, lines: readonly UpdateLine<Row>[]): Sql {
+export function updateLines<Row>(table: StoredTable<Row>, lines: readonly UpdateLine<Row>[]): Sql {
   const fields = Object.values<Field>(table.fields).filter(({ name }) =>
     lines.some(({ data }) => valueIn(data, name) !== undefined),
   );
@@ -124,7 +123,7 @@ function updateLines<Row>(table: StoredTable<Row>, lines: readonly UpdateLine<Ro
  * would start from an old version of a row, and wait for every transaction that locks a version from there to the
  * newest; one of these may itself wait for the lock on the newest.
  */
-async function lockLines<Row>(
+export async function lockLines<Row>(
   { write }: Session,
   table: StoredTable<Row>,
   lines: readonly UpdateLine<Row>[],
@@ -135,54 +134,4 @@ async function lockLines<Row>(
     where ${column} = any((select ${lines.map(({ id }) => id)}::bigint[])::bigint[])
     order by ${column} for no key update`);
   return new Set(locked.map(({ id }) => id));
-}
-
-export const createCreateMany = <Row extends object, New extends object>(
-  table: StoredTable<Row>,
-  constraints: readonly Constraint[],
-  newRule: z.ZodType<New>,
-  insert: (session: Session, rows: readonly New[]) => Promise<Row[]>,
-): Mutate<Row[]> =>
-  defineWrite({
-    operation: `create${table.type}s`,
-    args: { input: linesOf(newRule) },
-    digested: ({ input }) => input,
-    stored: table.normalizeAll,
-    write: (session, { input }) => insert(session, input),
-    toError: (error, { input }) => toConstraintError(error, constraints, input, true),
-  });
-
-export function createUpdateMany<Row extends object>(
-  table: StoredTable<Row>,
-  constraints: readonly Constraint[],
-  updateRule: z.ZodType<Partial<Row>>,
-  NotFound: ErrorAbout<bigint>,
-): Mutate<Row[]> {
-  const Line = z
-    .object({ id: Id })
-    .and(updateRule)
-    // `data` contains the fields of the rule.
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    .transform(({ id, ...data }) => ({ id, data: data as unknown as Partial<Row> }));
-  return defineWrite({
-    operation: `update${table.type}s`,
-    args: { input: linesOf(Line, 'id') },
-    digested: ({ input }) => input,
-    stored: table.normalizeAll,
-    inTransaction: true,
-    write: async (session, { input }) => {
-      const locked = await lockLines(session, table, input);
-      for (const [index, { id }] of input.entries()) {
-        if (!locked.has(id)) throw new NotFound(id, index);
-      }
-      return session.write<Row>(updateLines(table, input));
-    },
-    toError: (error, { input }) =>
-      toConstraintError(
-        error,
-        constraints,
-        input.map(({ data }) => data),
-        true,
-      ),
-  });
 }

@@ -1,9 +1,10 @@
 import DataLoader from 'dataloader';
+import sql, { raw } from 'sql-template-tag';
 
 import type { Database } from '../database/database.ts';
 import { DetachedRecipient, type Recipient, Recipients } from '../database/recipient.ts';
 import { toSharedWho } from '../database/who.ts';
-import { type Field, rowsByIds, type Table } from './stored-table.ts';
+import { columnsOf, type Field, type Table } from './stored-table.ts';
 
 /** The database that loaders read, and a function that observes batches. */
 export interface DataSource {
@@ -189,7 +190,10 @@ export interface RowLoader<Value> {
 export function byId<Row>(
   name: string,
   table: Table<Row>,
-  read: (db: Database, ids: readonly bigint[]) => Promise<Row[]> = rowsByIds(table),
+  read = (db: Database, ids: readonly bigint[]): Promise<Row[]> =>
+    db.query(sql`
+      select ${columnsOf(table)} from ${raw(table.name)}
+      where ${raw(table.id.column)} = any((select ${ids}::bigint[])::bigint[])`),
 ): RowLoader<Row | null> {
   const load = createBatcher<bigint, Row | null>({
     run: async ({ db, observeBatch }, ids) => {

@@ -3,7 +3,6 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag';
 import type { z } from 'zod';
 
-import type { Database } from '../database/database.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { kindOfEnum, KINDS } from '../kinds/kinds.ts';
 import { toPlural } from './words.ts';
@@ -25,18 +24,6 @@ export const columnsOf = <Row>({ columns }: Table<Row>): Sql =>
       .map(([field, column]) => (field === column ? field : `${column} as "${field}"`))
       .join(', '),
   );
-
-export function rowsByIds<Row>(
-  table: Table<Row>,
-): (db: Database, ids: readonly bigint[]) => Promise<Row[]> {
-  const columns = columnsOf(table);
-  const from = raw(table.name);
-  const id = raw(table.id.column);
-  return (db, ids) =>
-    db.query(
-      sql`select ${columns} from ${from} where ${id} = any((select ${ids}::bigint[])::bigint[])`,
-    );
-}
 
 /** A column, as described by prisma/tables.js. */
 interface Column {
@@ -113,7 +100,6 @@ export interface Field<Value = unknown> extends Column {
 /** The values of a row by column, as text, because JSON numbers can't represent every id. */
 export type RecordedRow = Readonly<Record<string, string | null>>;
 
-/** A table under an alias. */
 interface AliasedTable<Row> {
   /** All columns, with names that are unique across aliases. */
   readonly columns: Sql;
@@ -138,8 +124,6 @@ export interface StoredTable<Row> extends Table<Row>, Pick<Model, 'type' | 'fore
   readonly all: Sql;
   /** The table under an alias, for a SELECT that also selects columns of other tables. */
   readonly as: (alias: string) => AliasedTable<Row>;
-  /** Returns an INSERT that returns the new row. Undefined fields get their defaults. */
-  readonly insert: (row: Partial<Row>) => Sql;
   /** Returns an UPDATE that returns the row. Undefined fields keep their values; at least one field must be defined. */
   readonly update: (id: bigint, row: Partial<Row>) => Sql;
   /** Reads a row of the change log. Columns that did not exist yet get their defaults. */
@@ -202,8 +186,6 @@ export const createTables =
     const fields = fieldsOf(models[model], `${name}.${idColumn}`, enums);
     const toRow = (valueOf: (field: Field) => unknown): Row =>
       Object.fromEntries(fields.map((field) => [field.name, valueOf(field)])) as Row;
-    const given = (row: object): Field[] =>
-      fields.filter((field) => valueIn(row, field.name) !== undefined);
     const table: Table<Row> = {
       name,
       columns: Object.fromEntries(fields.map((field) => [field.name, field.ownColumn])),
@@ -230,13 +212,9 @@ export const createTables =
       ) as unknown as StoredTable<Row>['fields'],
       all,
       as: (alias) => toAliased<Row>(alias, fields, id),
-      insert: (row) => {
-        const names = given(row).map(({ ownColumn }) => raw(ownColumn));
-        const values = given(row).map((field) => toValue(field, valueIn(row, field.name)));
-        return sql`insert into ${raw(name)} (${join(names)}) values (${join(values)}) returning ${all}`;
-      },
       update: (rowId, row) => {
-        const changes = given(row).map(
+        const changed = fields.filter((field) => valueIn(row, field.name) !== undefined);
+        const changes = changed.map(
           (field) => sql`${raw(field.ownColumn)} = ${toValue(field, valueIn(row, field.name))}`,
         );
         return sql`update ${raw(name)} set ${join(changes)} where ${raw(idColumn)} = ${rowId} returning ${all}`;

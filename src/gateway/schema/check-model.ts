@@ -6,139 +6,106 @@ import type { Field } from '../model/stored-table.ts';
 import type { Repository } from '../repository.ts';
 import type { Log } from '../telemetry/log.ts';
 
-const columnsInModel = ({ fields }: Repository): Field[] => Object.values(fields);
-
-/** A table in the database. Names of several columns are sorted and joined. */
-interface FoundTable {
-  /** Null if there is no such table. */
-  readonly columns: Readonly<Record<string, { type: string; isRequired: boolean }>> | null;
-  readonly uniques: readonly string[];
-  readonly foreignKeys: readonly { columns: string; parent: string; onDelete: string }[];
-}
-
-interface Catalogue {
-  readonly tables: Readonly<Record<string, FoundTable>> | null;
-  readonly enums: Readonly<Record<string, readonly string[]>> | null;
-  readonly isAhead: boolean;
+/** A part of the database, such as a column, with what the model says about it. */
+interface Part {
+  /** The name that readParts gives it. Names of several columns are sorted. */
+  readonly name: string;
+  readonly wanted: string;
+  /** Whether statements fail without it. */
+  readonly isNeeded: boolean;
 }
 
 const join = (names: readonly string[]): string => names.toSorted().join(', ');
 
+/** Returns the parts of a table in the model, each once. */
+function partsOf({ name, fields, enums, uniques, foreignKeys }: Repository): Part[] {
+  const columns: Field[] = Object.values(fields);
+  const single = columns.filter(({ isUnique }) => isUnique).map((field) => [field]);
+  return [
+    ...columns.map(({ column, columnType, isNullable }) => ({
+      name: `column ${column}`,
+      wanted: `${columnType}${isNullable ? '' : ' NOT NULL'}`,
+      isNeeded: true,
+    })),
+    ...enums.flatMap(({ type, values }) =>
+      values.map((value, index) => ({
+        name: `value ${value} of ${type}`,
+        wanted: index === 0 ? 'first' : `after ${values[index - 1]}`,
+        isNeeded: true,
+      })),
+    ),
+    ...[...single, ...uniques].map((key) => ({
+      name: `index on ${name} (${join(key.map(({ ownColumn }) => ownColumn))})`,
+      wanted: 'UNIQUE',
+      isNeeded: false,
+    })),
+    ...foreignKeys.map(({ columns: key, parent, onDelete }) => ({
+      name: `foreign key of ${name} (${join(key)}) to ${parent}`,
+      wanted: `ON DELETE ${onDelete}`,
+      isNeeded: false,
+    })),
+  ];
+}
+
+interface Catalogue {
+  /** What the database has, by the names of the parts. Of an enum, only the model's values count. */
+  readonly parts: Readonly<Record<string, string>> | null;
+  /** Whether a later release has migrated the database. */
+  readonly isAhead: boolean;
+}
+
 /** Reads what the database has of some tables and enums, whose names need no quotes. */
-async function readCatalogue(
+async function readParts(
   { query }: Session,
   repositories: readonly Repository[],
   migrations: readonly string[],
 ): Promise<Catalogue> {
   const tables = repositories.map(({ name }) => name);
-  const enums = repositories.flatMap((each) => each.enums.map(({ type }) => type));
+  const enums = repositories
+    .flatMap((each) => each.enums)
+    .map(({ type, values }) => [type, values]);
   return onlyRow(
     await query<Catalogue>(sql`
-      select
-        (select json_object_agg(name, json_build_object(
-          'columns', (
-            select json_object_agg(attname, json_build_object(
-              'type', format_type(atttypid, atttypmod), 'isRequired', attnotnull))
-            from pg_attribute where attrelid = id and attnum > 0 and not attisdropped),
-          'uniques', array(
-            select (
-              select string_agg(attname, ', ' order by attname) from pg_attribute
-              where attrelid = id and attnum = any ((indkey::int2[])[0:indnkeyatts - 1]))
-            from pg_index
-            where indrelid = id and indisunique and indisvalid and indpred is null and indexprs is null),
-          'foreignKeys', array(
-            select json_build_object(
-              'columns', (
-                select string_agg(attname, ', ' order by attname) from pg_attribute
-                where attrelid = id and attnum = any (conkey)),
-              'parent', confrelid::regclass,
-              'onDelete', case confdeltype when 'a' then 'NO ACTION' when 'r' then 'RESTRICT'
-                when 'c' then 'CASCADE' when 'n' then 'SET NULL' else 'SET DEFAULT' end)
-            from pg_constraint where conrelid = id and contype = 'f')))
-          from unnest(${tables}::text[]) as name, to_regclass(name) as id) as tables,
-        (select json_object_agg(name, array(
-            select enumlabel from pg_enum where enumtypid = to_regtype(name) order by enumsortorder))
-          from unnest(${enums}::text[]) as name) as enums,
-        exists (
-          select from _prisma_migrations
-          where rolled_back_at is null and migration_name <> all (${migrations}::text[])) as "isAhead"`),
+      with tables as (
+        select name, to_regclass(name) as id from unnest(${tables}::text[]) as name
+      ), parts as (
+        select concat('column ', name, '.', attname) as name,
+          format_type(atttypid, atttypmod) || case when attnotnull then ' NOT NULL' else '' end as found
+        from tables join pg_attribute on attrelid = id and attnum > 0 and not attisdropped
+        union all
+        select format('value %s of %s', enumlabel, name),
+          coalesce('after ' || lag(enumlabel) over (partition by name order by enumsortorder), 'first')
+        from json_each(${JSON.stringify(Object.fromEntries(enums))}::text::json) as enum (name, known)
+        join pg_enum on enumtypid = to_regtype(name)
+        where enumlabel in (select json_array_elements_text(known))
+        union all
+        select format('index on %s (%s)', name, (
+          select string_agg(attname, ', ' order by attname) from pg_attribute
+          where attrelid = id and attnum = any ((indkey::int2[])[0:indnkeyatts - 1]))), 'UNIQUE'
+        from tables join pg_index on indrelid = id
+        where indisunique and indisvalid and indpred is null and indexprs is null
+        union all
+        select format('foreign key of %s (%s) to %s', name, (
+          select string_agg(attname, ', ' order by attname) from pg_attribute
+          where attrelid = id and attnum = any (conkey)), confrelid::regclass),
+          'ON DELETE ' || case confdeltype when 'a' then 'NO ACTION' when 'r' then 'RESTRICT'
+            when 'c' then 'CASCADE' when 'n' then 'SET NULL' else 'SET DEFAULT' end
+        from tables join pg_constraint on conrelid = id and contype = 'f'
+      )
+      select (select json_object_agg(name, found) from parts) as parts, exists (
+        select from _prisma_migrations
+        where rolled_back_at is null and migration_name <> all (${migrations}::text[])) as "isAhead"`),
   );
 }
 
 // A string can be stored in a wider column than the model's.
-const LENGTH = /^(?:text|character varying(?:\((\d+)\))?)$/;
-function lengthOf(type: string): number {
-  const [text, length = Infinity] = LENGTH.exec(type) ?? [];
-  return text === undefined ? Number.NaN : Number(length);
-}
-const fits = (type: string, model: string): boolean =>
-  type === model || lengthOf(type) >= lengthOf(model);
+const TEXT = /^(?:text|character varying(?:\((\d+)\))?)( NOT NULL)?$/;
 
-function* compareColumns(table: Repository, columns: NonNullable<FoundTable['columns']>) {
-  for (const { column, ownColumn, columnType, isNullable } of columnsInModel(table)) {
-    const found = columns[ownColumn];
-    if (!found) continue;
-    if (!fits(found.type, columnType)) {
-      yield `${column} has the type ${found.type}, but ${columnType} in the model`;
-    }
-    if (found.isRequired === isNullable) {
-      yield isNullable
-        ? `${column} is NOT NULL, but may be null in the model`
-        : `${column} may be null, but is required in the model`;
-    }
-  }
-}
-
-function* compareKeys(table: Repository, found: FoundTable) {
-  const { name, uniques, foreignKeys } = table;
-  const single = columnsInModel(table).filter(({ isUnique }) => isUnique);
-  for (const key of [...single.map((field) => [field]), ...uniques]) {
-    const columns = join(key.map(({ ownColumn }) => ownColumn));
-    if (!found.uniques.includes(columns)) {
-      yield `${name} (${columns}) has no unique index, but is unique in the model`;
-    }
-  }
-  for (const { columns, parent, onDelete } of foreignKeys) {
-    const key = join(columns);
-    const known = found.foreignKeys.filter((one) => one.columns === key && one.parent === parent);
-    if (known.some((one) => one.onDelete === onDelete)) continue;
-    const has = known[0] ? `has ON DELETE ${known[0].onDelete}` : 'has no foreign key';
-    yield `${name} (${key}) ${has}, but refers to ${parent} with ON DELETE ${onDelete} in the model`;
-  }
-}
-
-function* compareEnums({ enums }: Repository, found: Catalogue) {
-  for (const { type, values } of enums) {
-    const known = found.enums?.[type]?.filter((value) => values.includes(value)) ?? [];
-    if (known.length < values.length || known.join() === values.join()) continue;
-    yield `the type ${type} has the order ${known.join(', ')}, but ${values.join(', ')} in the model`;
-  }
-}
-
-function* findMissing(table: Repository, found: Catalogue): Generator<string> {
-  const { name, enums } = table;
-  const columns = found.tables?.[name]?.columns;
-  if (!columns) {
-    yield `there is no table ${name}`;
-    return;
-  }
-  for (const { ownColumn, columnType } of columnsInModel(table)) {
-    if (!columns[ownColumn]) yield `${name} has no column ${ownColumn} (${columnType})`;
-  }
-  for (const { type, values } of enums) {
-    for (const value of values) {
-      if (!found.enums?.[type]?.includes(value)) yield `the type ${type} has no value ${value}`;
-    }
-  }
-}
-
-/** Finds what a later release may have changed. */
-function* findDifferent(table: Repository, catalogue: Catalogue) {
-  const found = catalogue.tables?.[table.name];
-  if (!found?.columns) return;
-  yield* compareColumns(table, found.columns);
-  yield* compareKeys(table, found);
-  yield* compareEnums(table, catalogue);
+function fits(found: string, wanted: string): boolean {
+  const [text, length = Infinity, isRequired] = TEXT.exec(found) ?? [];
+  const [, wantedLength = Infinity, isWantedRequired] = TEXT.exec(wanted) ?? [0, Number.NaN];
+  const isWide = text !== undefined && Number(length) >= Number(wantedLength);
+  return found === wanted || (isWide && isRequired === isWantedRequired);
 }
 
 /**
@@ -152,18 +119,24 @@ export async function requireModel(
   migrations: URL,
   log: Log,
 ): Promise<void> {
-  const catalogue = await readCatalogue(session, repositories, await readNames(migrations));
-  const missing = [...new Set(repositories.flatMap((each) => [...findMissing(each, catalogue)]))];
-  const different = repositories.flatMap((each) => [...findDifferent(each, catalogue)]);
-  const wrong = catalogue.isAhead ? missing : [...missing, ...different];
-  if (wrong.length > 0) {
+  const { parts, isAhead } = await readParts(session, repositories, await readNames(migrations));
+  const different = repositories.flatMap(partsOf).flatMap(({ name, wanted, isNeeded }) => {
+    const found = parts?.[name];
+    if (found !== undefined && fits(found, wanted)) return [];
+    const text = `${name} is ${found ?? 'missing'}, but ${wanted} in the model`;
+    return { text, isFatal: !isAhead || (isNeeded && found === undefined) };
+  });
+  const isFatal = different.some((one) => one.isFatal);
+  const texts = new Set(different.filter((one) => one.isFatal === isFatal).map(({ text }) => text));
+  if (texts.size === 0) return;
+  const listed = [...texts].join('; ');
+  if (isFatal) {
     throw new MigrationError(
-      `The database differs from the model in schema.prisma: ${wrong.join('; ')}. Add the missing migration, or undo ` +
+      `The database differs from the model in schema.prisma: ${listed}. Add the missing migration, or undo ` +
         'what changed the database. In development, delete .data to create the database anew.',
     );
   }
-  if (different.length === 0) return;
   log.warn(
-    `A later release has migrated the database, which differs from this release's model: ${different.join('; ')}.`,
+    `A later release has migrated the database, which differs from this release's model: ${listed}.`,
   );
 }

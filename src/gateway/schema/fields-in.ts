@@ -15,7 +15,6 @@ export interface TypedField {
   readonly place: string;
 }
 
-/** Yields the fields of a schema. */
 export function* fieldsIn(schema: GraphQLSchema): Generator<TypedField> {
   for (const type of Object.values(schema.getTypeMap())) {
     if (isIntrospectionType(type) || !(isObjectType(type) || isInterfaceType(type))) continue;

@@ -5,7 +5,8 @@ import type { ErrorType } from '../contract/gateway-error.ts';
 import { MAX_LINES, MAX_LIST_SIZE } from '../contract/parse.ts';
 import type { Mutate } from '../model/define-write.ts';
 import { toFieldName, upperFirst } from '../model/words.ts';
-import type { Deleted, Repository } from '../repository.ts';
+import type { Deleted } from '../model/writes.ts';
+import type { Repository } from '../repository.ts';
 import { requireInputs } from './check-store.ts';
 import { createCount, createPage, defineList, rootPage } from './connections.ts';
 import { costOf, lineCost, listOf, textsOf } from './cost-directives.ts';
@@ -108,7 +109,6 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
     return { description, ...createCount(pages, (parent: Parent) => id.of(parent)) };
   }
 
-  /** A mutation that creates a row. */
   create() {
     const repository = this.#repository;
     const { words } = repository;
@@ -124,7 +124,6 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
     };
   }
 
-  /** A mutation that changes a row. */
   update() {
     const repository = this.#repository;
     return {
@@ -140,7 +139,6 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
     };
   }
 
-  /** A mutation that deletes a row. */
   delete() {
     const repository = this.#repository;
     const { type, words, usedBy, notFound, inUse } = repository;
@@ -159,7 +157,6 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
     };
   }
 
-  /** A mutation that creates several rows. */
   createMany() {
     const repository = this.#repository;
     requireInputs(repository);
@@ -170,7 +167,6 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
     };
   }
 
-  /** A mutation that changes several rows. */
   updateMany() {
     const repository = this.#repository;
     const errors = [repository.notFound, ...constraintErrors(repository)];
@@ -180,7 +176,6 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
     };
   }
 
-  /** Returns the type of a new row in the input. */
   newInput(): InputRef<object> {
     return this.#inputs.newRowOf(this.#repository);
   }
@@ -273,7 +268,6 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
     }));
   }
 
-  /** The argument that all mutations share. */
   #keyArgument() {
     return this.#builder.args((t) => ({
       idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }),

@@ -19,7 +19,6 @@ import { RowFields } from './row-fields.ts';
 import { replaceId } from './scalars.ts';
 import { limitResults, setTextSizes } from './sizes.ts';
 
-/** What a store passes to its builder, besides its types. */
 interface BuilderOptions {
   /** The datamodel that Pothos' generator wrote. */
   readonly datamodel: { readonly datamodel: unknown };

@@ -82,7 +82,6 @@ export type NewOrder = z.output<typeof NewOrder>;
 /** An order, and its pet if the same statement returned it. */
 export type OrderAndPet = Order & { readonly pet?: Pet };
 
-/** The result of cancelling an order. */
 export interface CancelledOrder {
   readonly id: bigint;
   /** The stock after the units were returned. */

@@ -78,7 +78,6 @@ async function* writeOrders(db: Session, first: OrdersAsJson): AsyncGenerator<st
   yield ']';
 }
 
-/** GET /store/orders */
 export const listOrders: RestRoute<z.ZodObject, typeof Query> = {
   name: 'GET /store/orders',
   // The route is beta, because the API specification does not contain paging.

@@ -8,7 +8,6 @@ const Params = z.object({ petId: Id.meta({ description: 'The id of the pet.', ex
 // What the OpenAPI document promises, whatever SQL or a later release has stored.
 const Stored = z.object({ name: z.string(), status: pets.fields.status.rule });
 
-/** GET /pets/{petId} */
 export const getPet: RestRoute<typeof Params> = {
   name: 'GET /pets/{petId}',
   lifecycle: {

@@ -34,7 +34,7 @@ describe('the readiness check /ready', () => {
       ... on InventoryItem { quantity } } }`;
     const updates = Array.from({ length: 4 }, () => gateway.data(update));
     // The notification of an earlier write may wait too.
-    await expect.poll(() => gateway.db.poolUse?.().waiting).toBeGreaterThanOrEqual(2);
+    await expect.poll(() => gateway.db.poolUse?.()[0]?.waiting).toBeGreaterThanOrEqual(2);
     const probes = await Promise.all(Array.from({ length: 100 }, () => gateway.rest('/ready')));
     expect(new Set(probes.map(({ status }) => status))).toEqual(new Set([200]));
     expect(await backends()).toHaveLength(3);

@@ -24,53 +24,59 @@ async function openAfter(sql: string, store: Store = petStore): Promise<unknown[
 
 /** What statements of this release can't do without. */
 const MISSING = [
-  ['alter table orders rename to sales', 'there is no table orders'],
+  [
+    'alter table orders rename to sales',
+    'column orders.id is missing, but bigint NOT NULL in the model',
+  ],
   [
     'alter table orders drop column ship_date',
-    'orders has no column ship_date (timestamp(3) with time zone)',
+    'column orders.ship_date is missing, but timestamp(3) with time zone in the model',
   ],
-  [`alter type pet_status rename value 'sold' to 'gone'`, 'the type pet_status has no value sold'],
+  [
+    `alter type pet_status rename value 'sold' to 'gone'`,
+    'value sold of pet_status is missing, but after pending in the model',
+  ],
 ] as const;
 
 /** What a later release may have changed. */
 const DIFFERENT = [
   [
     'alter table orders alter quantity type bigint',
-    'orders.quantity has the type bigint, but integer in the model',
+    'column orders.quantity is bigint NOT NULL, but integer NOT NULL in the model',
   ],
   [
     'alter table orders alter ship_date type timestamptz',
-    'orders.ship_date has the type timestamp with time zone, but timestamp(3) with time zone in the model',
+    'column orders.ship_date is timestamp with time zone, but timestamp(3) with time zone in the model',
   ],
   [
     'alter table categories alter name type varchar(100)',
-    'categories.name has the type character varying(100), but character varying(255) in the model',
+    'column categories.name is character varying(100) NOT NULL, but character varying(255) NOT NULL in the model',
   ],
   [
     `alter type pet_status rename value 'sold' to 'x'; alter type pet_status rename value 'pending' to 'sold';
      alter type pet_status rename value 'x' to 'pending'`,
-    'the type pet_status has the order available, sold, pending, but available, pending, sold in the model',
+    'value pending of pet_status is after sold, but after available in the model; value sold of pet_status is after available, but after pending in the model',
   ],
   [
     'alter table orders alter complete drop not null',
-    'orders.complete may be null, but is required in the model',
+    'column orders.complete is boolean, but boolean NOT NULL in the model',
   ],
   [
     'alter table categories alter description set not null',
-    'categories.description is NOT NULL, but may be null in the model',
+    'column categories.description is character varying(2000) NOT NULL, but character varying(2000) in the model',
   ],
   [
     'alter table orders drop constraint orders_pkey; create index on orders (id)',
-    'orders (id) has no unique index, but is unique in the model',
+    'index on orders (id) is missing, but UNIQUE in the model',
   ],
   [
     'alter table orders drop constraint orders_pet_id_fkey',
-    'orders (pet_id) has no foreign key, but refers to pets with ON DELETE NO ACTION in the model',
+    'foreign key of orders (pet_id) to pets is missing, but ON DELETE NO ACTION in the model',
   ],
   [
     `alter table inventory_items drop constraint inventory_items_pet_id_fkey;
      alter table inventory_items add foreign key (pet_id) references pets`,
-    'inventory_items (pet_id) has ON DELETE NO ACTION, but refers to pets with ON DELETE CASCADE in the model',
+    'foreign key of inventory_items (pet_id) to pets is ON DELETE NO ACTION, but ON DELETE CASCADE in the model',
   ],
 ] as const;
 
@@ -99,7 +105,7 @@ it.each([...MISSING, ...DIFFERENT])(
   'a store does not start on a database that differs from its model: $1',
   async (sql, difference) => {
     await expect(openAfter(sql)).rejects.toThrow(
-      `The database differs from the model in schema.prisma: ${difference}. Add the missing migration`,
+      `The database differs from the model in schema.prisma: ${difference}`,
     );
   },
 );
@@ -112,7 +118,7 @@ it('a store does not start if the database lacks a key of several columns', asyn
   const repositories = new Map([...petStore.repositories, ['Pet', keyed]]);
   const store: Store = { ...petStore, repositories };
   await expect(openAfter('select', store)).rejects.toThrow(
-    'pets (category_id, name) has no unique index, but is unique in the model',
+    'index on pets (category_id, name) is missing, but UNIQUE in the model',
   );
   const create = 'create unique index on pets (category_id, name) include (status)';
   expect(await openAfter(create, store)).toEqual([]);
@@ -121,7 +127,7 @@ it('a store does not start if the database lacks a key of several columns', asyn
 it('the message about a database that differs from its model names all differences', async () => {
   const sql = `alter table orders drop column ship_date; alter table categories alter name drop not null`;
   await expect(openAfter(sql)).rejects.toThrow(
-    /: orders has no column ship_date \(.+\); categories\.name may be null, .+\.$/,
+    /: column categories\.name is .+; column orders\.ship_date is missing, .+\.$/,
   );
 });
 

@@ -60,7 +60,6 @@ export const TEMPLATE = join(
   '../template-store',
 );
 
-/** Returns the folder of the embedded database in DATA_DIR. */
 export const storeFolderOf = (dataDir: string): string => join(dataDir, 'pglite');
 
 /** Copies the template to the folder of a new database. Without a template, PGlite runs initdb there. */
@@ -75,7 +74,6 @@ export function copyTemplate(store: string): void {
   }
 }
 
-/** Creates the folder of a new database. */
 export async function createStoreFolder(store: string, log: Log): Promise<void> {
   // PGlite ignores the umask: without this mode, every user of the machine could change its files.
   const create = () => mkdir(store, { recursive: true, mode: 0o700 });

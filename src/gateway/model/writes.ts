@@ -1,0 +1,137 @@
+import sql, { raw } from 'sql-template-tag';
+import { z } from 'zod';
+
+import { Id } from '../contract/parse.ts';
+import { isStillReferenced } from '../database/database-errors.ts';
+import { onlyRow, type Session } from '../database/session.ts';
+import { defineWrite, type Mutate } from './define-write.ts';
+import { type Constraint, type ErrorAbout, toConstraintError } from './inputs.ts';
+import { linesOf, lockLines, updateLines } from './lines.ts';
+import type { StoredTable } from './stored-table.ts';
+
+export interface Deleted {
+  readonly id: bigint;
+}
+
+/** The mutations of a table's rows. */
+export interface Writes<Row> {
+  /** @throws InvalidInput, IdempotencyConflict, and the errors of the inputs */
+  readonly create: Mutate<Row>;
+  /** @throws InvalidInput, IdempotencyConflict, notFound, and the errors of the inputs */
+  readonly update: Mutate<Row>;
+  /** `create` and `update` for several rows, all or nothing. */
+  readonly createMany: Mutate<Row[]>;
+  readonly updateMany: Mutate<Row[]>;
+  /** @throws InvalidInput, IdempotencyConflict, notFound, inUse */
+  readonly delete: Mutate<Deleted>;
+}
+
+interface Options<Row, New> {
+  readonly newRule: z.ZodType<New>;
+  readonly updateRule: z.ZodType<Partial<Row>>;
+  /** Returns the part of a new row that is in the digest of an idempotent write. */
+  readonly toDigest: (data: New) => object;
+  readonly constraints: readonly Constraint[];
+  readonly notFound: ErrorAbout<bigint>;
+  readonly inUse: ErrorAbout<bigint> | undefined;
+  /** Inserts rows and returns them in the same order. */
+  readonly insert: (session: Session, rows: readonly New[]) => Promise<Row[]>;
+}
+
+const createInserts = <Row extends object, New extends object>(
+  { type, normalize, normalizeAll }: StoredTable<Row>,
+  { newRule, toDigest, constraints, insert }: Options<Row, New>,
+): Pick<Writes<Row>, 'create' | 'createMany'> => ({
+  create: defineWrite({
+    operation: `create${type}`,
+    args: { input: newRule },
+    digested: ({ input }) => toDigest(input),
+    stored: normalize,
+    write: async (session, { input }) => onlyRow(await insert(session, [input])),
+    toError: (error, { input }) => toConstraintError(error, constraints, [input]),
+  }),
+  createMany: defineWrite({
+    operation: `create${type}s`,
+    args: { input: linesOf(newRule) },
+    digested: ({ input }) => input,
+    stored: normalizeAll,
+    write: (session, { input }) => insert(session, input),
+    toError: (error, { input }) => toConstraintError(error, constraints, input, true),
+  }),
+});
+
+function createUpdates<Row extends object, New extends object>(
+  table: StoredTable<Row>,
+  { updateRule, constraints, notFound: NotFound }: Options<Row, New>,
+): Pick<Writes<Row>, 'update' | 'updateMany'> {
+  const { type, name, all, normalize, normalizeAll } = table;
+  const Line = z
+    .object({ id: Id })
+    .and(updateRule)
+    // `data` contains the fields of the rule.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    .transform(({ id, ...data }) => ({ id, data: data as unknown as Partial<Row> }));
+  return {
+    update: defineWrite({
+      operation: `update${type}`,
+      args: { id: Id, input: updateRule },
+      digested: ({ id, input }) => ({ id, data: input }),
+      stored: normalize,
+      write: async ({ write }, { id, input }) => {
+        const isEmpty = Object.keys(input).length === 0;
+        const statement = isEmpty
+          ? sql`select ${all} from ${raw(name)} where ${raw(table.id.column)} = ${id}`
+          : table.update(id, input);
+        const [row] = await write<Row>(statement);
+        if (!row) throw new NotFound(id);
+        return row;
+      },
+      toError: (error, { input }) => toConstraintError(error, constraints, [input]),
+    }),
+    updateMany: defineWrite({
+      operation: `update${type}s`,
+      args: { input: linesOf(Line, 'id') },
+      digested: ({ input }) => input,
+      stored: normalizeAll,
+      inTransaction: true,
+      write: async (session, { input }) => {
+        const locked = await lockLines(session, table, input);
+        for (const [index, { id }] of input.entries()) {
+          if (!locked.has(id)) throw new NotFound(id, index);
+        }
+        return session.write<Row>(updateLines(table, input));
+      },
+      toError: (error, { input }) => {
+        const rows = input.map(({ data }) => data);
+        return toConstraintError(error, constraints, rows, true);
+      },
+    }),
+  };
+}
+
+const createDelete = <Row extends object, New extends object>(
+  { type, name, id: { column } }: StoredTable<Row>,
+  { notFound: NotFound, inUse: InUse }: Options<Row, New>,
+): Writes<Row>['delete'] =>
+  defineWrite({
+    operation: `delete${type}`,
+    args: { id: Id },
+    stored: (deleted) => deleted,
+    write: async ({ write }, { id }) => {
+      const [row] = await write<Deleted>(
+        sql`delete from ${raw(name)} where ${raw(column)} = ${id} returning ${raw(column)} as id`,
+      );
+      if (!row) throw new NotFound(id);
+      return row;
+    },
+    toError: (error, { id }) => (InUse && isStillReferenced(error) ? new InUse(id) : error),
+  });
+
+export const createWrites = <Row extends object, New extends object>(
+  table: StoredTable<Row>,
+  options: Options<Row, New>,
+): Writes<Row> => ({
+  ...createInserts(table, options),
+  ...createUpdates(table, options),
+  delete: createDelete(table, options),
+});
