@@ -263,15 +263,6 @@ describe('the keys of an issuer', () => {
     await expectAccepted(ownGateway, await elliptic.mint());
   });
 
-  it('are not accepted from a response larger than 1 MB', async () => {
-    ownServer.keys = Array(10_000).fill(elliptic);
-    const { status } = await ask(ownGateway, bearing(await elliptic.mint()));
-    expect(status).toBe(503);
-    expect(ownGateway.loggedErrors.splice(0)).toMatchObject([
-      { err: { cause: { message: 'The key set is larger than 1000000 bytes.' } } },
-    ]);
-  });
-
   it('are fetched at most once a second while their server is down, whatever tokens arrive', async () => {
     ownServer.keys = undefined;
     const forged = await (await createKey('forged')).mint();
