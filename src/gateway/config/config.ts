@@ -20,7 +20,6 @@ const REQUEST_LIMITS = {
   maxBodyBytes: 1_000_000,
   /** The request line and the headers together. */
   maxHeaderBytes: 16_384,
-  maxUrlBytes: 8000,
   /** The length of a document, in UTF-16 code units. */
   maxDocumentLength: 50_000,
   maxTokens: 5000,
