@@ -22,11 +22,7 @@ export interface Caller {
   readonly expiresAt?: number;
 }
 
-/**
- * Returns the caller identified by a request's headers, and names it in the request's log; a Promise only if a token has
- * to be verified.
- * @throws Unauthenticated, GatewayError
- */
+/** Names a request's caller in its log; a Promise only if a token has to be verified. @throws Unauthenticated, GatewayError */
 export type Authenticate = (request: {
   readonly headers: IncomingHttpHeaders;
   readonly requestLog: RequestLog;

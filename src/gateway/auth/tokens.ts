@@ -56,10 +56,7 @@ const NOT_VERIFIABLE = 'Tokens cannot be verified at the moment.';
 const notVerifiable = (cause: unknown): GatewayError =>
   new GatewayError('SERVICE_UNAVAILABLE', NOT_VERIFIABLE, cause);
 
-/**
- * Creates a fetch function that fails if the last fetch began less than a second ago. Without this limit, while the key
- * set can't be fetched, each request whose token must be verified would try to fetch it, and log another error.
- */
+/** Creates a fetch that fails within a second of the last one: while the keys can't be fetched, each request would try. */
 function createKeysFetch(): FetchImplementation {
   let lastAt = -Infinity;
   return async (url, options) => {
@@ -93,10 +90,7 @@ function createKeyFinder(url: URL): JWTVerifyGetKey {
   };
 }
 
-/**
- * Verifies a token that several keys fit, because it names none or because they share a name.
- * @throws JOSEError, or the error of an unusable key if no other has signed the token
- */
+/** Verifies a token that several keys fit. @throws JOSEError, or the error of an unusable key if no other has signed it */
 async function verifyWithEach(
   token: string,
   keys: errors.JWKSMultipleMatchingKeys,

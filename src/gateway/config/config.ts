@@ -141,10 +141,7 @@ const REPLACED: ReadonlyMap<string, string> = new Map([
 /** The configuration can't be used. The message names the variables that must be changed, and says why. */
 export class ConfigError extends Error {}
 
-/**
- * Reads and checks the configuration; an empty variable counts as not set.
- * @throws ConfigError
- */
+/** Reads and checks the configuration; an empty variable counts as not set. @throws ConfigError */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
   const set = Object.entries(environment).filter(([, value]) => value !== '');
   const { data, error } = Configuration.safeParse(Object.fromEntries(set));

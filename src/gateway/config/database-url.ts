@@ -108,10 +108,7 @@ function findParameterFault(query: string): string | undefined {
   return undefined;
 }
 
-/**
- * Returns what is wrong with the URL of a PostgreSQL server, without quoting the URL's values; undefined if it can be
- * used.
- */
+/** Returns what is wrong with the URL of a server, without quoting its values; undefined if it can be used. */
 export function findUrlFault(text: string): string | undefined {
   const [, head = '', authority = '', path = '', query = ''] = PARTS.exec(text) ?? [];
   if (head === '' || !TAIL.test(query === '' ? path : `${path}?${query}`)) return URL_RULE;

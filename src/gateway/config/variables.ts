@@ -40,10 +40,7 @@ const databaseUrl = z
   })
   .optional();
 
-/**
- * Every environment variable, with its rule, its default, its description and a reason to set it. `npm run fix`
- * writes them to docs/configuration.md.
- */
+/** Every environment variable. `npm run fix` writes them to docs/configuration.md. */
 export const Variables = z.object({
   HOST: variable(
     z

@@ -6,10 +6,7 @@ import { toGatewayError } from '../database/database-errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import { addError, logCause, type RequestLog } from '../telemetry/request-log.ts';
 
-/**
- * Wraps what was thrown in a GraphQLError, which toClientResult converts for the client. A GraphQLError is returned as it is,
- * because it may have its own position in the document.
- */
+/** Wraps what was thrown for toClientResult. A GraphQLError may have its own position, and is returned as it is. */
 export function toExecutionError(thrown: unknown, node?: ASTNode): GraphQLError {
   if (thrown instanceof GraphQLError) return thrown;
   const error = toError(thrown);

@@ -94,9 +94,8 @@ export class Documents {
   }
 
   /**
-   * Returns the text of a request's document: the text in the request, or the text for the request's document id. An id in
-   * the manifest takes precedence over a text in the request. With DOCUMENTS=automatic, accepted documents are found by
-   * their hash.
+   * Returns the text of a request's document: that of its id in the manifest, or else that in the request or, with
+   * DOCUMENTS=automatic, that of an accepted document with this hash.
    * @throws GatewayError
    */
   textOf({ documentId, query }: DocumentParams, caller: Caller): string {
@@ -145,13 +144,9 @@ export class Documents {
   }
 
   /**
-   * Accepts a request with a new document when it is its turn: `accept` gets the document if another request has added it
-   * by then. Requests with new documents take turns, because parsing, validating and estimating the costliest document
-   * within the limits takes as long as a hundred small queries. Only that is done within a slot; the operation is executed
-   * after it.
-   *
-   * If a caller sends the same document again, that request waits for the slot of the first one instead of its own. In its
-   * slot, a request looks for the document again, because another caller may have sent it meanwhile.
+   * Accepts a request with a new document when it is its turn, because that can take as long as a hundred small queries;
+   * the operation is executed after it. `accept` gets the document if another request has added it by then. If a caller
+   * sends the same document again, that request waits for the slot of the first one instead of its own.
    */
   async inTurn<Result>(
     text: string,

@@ -59,11 +59,9 @@ function readJson(file: string): unknown {
 const manifestsOf = perObject((_schema: GraphQLSchema) => new WeakMap<Bounds, Manifest>());
 
 /**
- * Reads the manifest of trusted documents, once for each schema and configuration, and parses and validates them: clients
- * could not correct an invalid document. Each is validated only once, so of the limits on documents, only the length
- * applies.
- * @throws ConfigError if the file can't be read or is not a manifest, if two documents have the same id, or if one can't be
- * executed
+ * Reads the manifest of trusted documents, once for each schema and configuration, and validates them. Each is validated
+ * only once, so of the limits on documents, only the length applies.
+ * @throws ConfigError if the file is not a manifest, or if two documents have the same id or one can't be executed
  */
 export function readManifest(file: string, schema: GraphQLSchema, bounds: Bounds): Manifest {
   const manifests = manifestsOf(schema);

@@ -86,10 +86,7 @@ export class ParsedDocument {
     this.node = node;
   }
 
-  /**
-   * Returns the operation that a request executes; undefined if the document has no such operation, or has several and
-   * the request names none.
-   */
+  /** Returns the operation with this name, or the only one without a name; undefined if there is none. */
   find(operationName?: string | null): Operation | undefined {
     const key = operationName ?? '';
     const found = this.#operations.get(key);

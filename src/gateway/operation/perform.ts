@@ -111,10 +111,7 @@ class HttpClient implements Recipient {
 
 type Arrived = Omit<Call, 'operation' | 'variables' | 'coerced' | 'estimate'>;
 
-/**
- * Returns the context of a request. It has all properties that are set later, because V8 is slower with objects that grow
- * or are created by spread.
- */
+/** Returns the context of a request with all properties, also later ones: V8 is slower with objects that grow. */
 function toContext(request: OperationRequest, { source, changes }: Context): Arrived {
   const context = {
     req: request.req,
@@ -159,8 +156,8 @@ function findOperation(
 }
 
 /**
- * Accepts a request with a document that is valid, or is now validated, and does not cost too much: returns the call to
- * execute, or the result that rejects the request. Arguments are checked later, when the call is executed.
+ * Accepts a request with a document that is valid, or is now validated: returns the call to execute, or the result that
+ * rejects it. Arguments are checked when the call is executed.
  * @throws GatewayError, GraphQLError
  */
 function accept(
@@ -203,9 +200,6 @@ function countUsage({ operation, req, caller, estimate }: Call, metrics: Metrics
 /**
  * Creates the function that performs operations, with Yoga's plugins but without its HTTP layer, through `getEnveloped`.
  * `plugins` are those of the store.
- *
- * Resolvers use neither Pothos' `t.relation` nor `prismaField`: plugin-prisma provides only the types. Rows are read
- * through the loaders of model/ and list/, so that requests share statements.
  * @throws ConfigError if the manifest of trusted documents can't be used
  */
 export function createExecutor(

@@ -192,10 +192,7 @@ export class Estimator {
     };
   }
 
-  /**
-   * Returns the page size in an argument, capped at MAX_LIST_SIZE, or the length of a list; undefined for null. If a
-   * variable has a value of another type, which is rejected later, it counts as the largest page.
-   */
+  /** Returns a page size of at most MAX_LIST_SIZE, or the length of a list; undefined for null. */
   #sizeIn(node: ValueNode): number | undefined {
     if (node.kind === Kind.INT) return Math.min(Number(node.value), MAX_LIST_SIZE);
     if (node.kind === Kind.LIST) return node.values.length;
@@ -209,10 +206,7 @@ export class Estimator {
   }
 }
 
-/**
- * Returns what stands for a value in a cache key. It is the same for all strings that cost the same, and for all lists
- * of the same length whose strings cost the same.
- */
+/** Returns what stands for a value in a cache key: the same for all strings, and all lists of a length, that cost the same. */
 function toKey(name: string, value: unknown): unknown {
   // JSON.stringify first calls this function for the whole list of values, with an empty name.
   if (name === '') return value;
@@ -225,9 +219,8 @@ function toKey(name: string, value: unknown): unknown {
 }
 
 /**
- * Returns a text that is the same for all values of these variables with the same estimate. Values of different types have
- * different texts, even if they do not fit the variable, because operations are estimated before their variables are
- * checked.
+ * Returns a text that only values with the same estimate share. Values of different types have different texts, because
+ * operations are estimated before their variables are checked.
  */
 export const estimateKeyOf = (names: readonly string[], variables: VariableValues): string =>
   JSON.stringify(

@@ -40,10 +40,8 @@ export function createSelectionsIn(fragments: Fragments) {
 }
 
 /**
- * Creates a function that measures a selection set. `ofSelection` measures one selection, given the measure of the
- * selection set inside it. `combine` combines the total of a set with the measure of its next selection. Each fragment
- * is measured once, because nested spreads can expand into an exponential number of selections. A spread of a fragment
- * within itself counts as 0.
+ * Creates a function that measures a selection set, given the measure of one selection. Each fragment is measured once,
+ * because nested spreads can expand exponentially. A spread of a fragment within itself counts as 0.
  */
 function createFold(
   fragments: Fragments,

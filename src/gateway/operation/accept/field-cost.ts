@@ -28,20 +28,14 @@ export interface Estimate {
 
 export const ZERO: Estimate = { cost: 0, bytes: 0, statements: 0 };
 
-/**
- * Adds estimates. The sums are capped because nested fragments could add up to Infinity, and Infinity times 0 rows is
- * NaN.
- */
+/** Adds estimates. The sums are capped, because nested fragments could add up to Infinity, and Infinity times 0 rows is NaN. */
 export const addEstimates = (a: Estimate, b: Estimate): Estimate => ({
   cost: Math.min(a.cost + b.cost, Number.MAX_SAFE_INTEGER),
   bytes: Math.min(a.bytes + b.bytes, Number.MAX_SAFE_INTEGER),
   statements: Math.min(a.statements + b.statements, Number.MAX_SAFE_INTEGER),
 });
 
-/**
- * Multiplies an estimate by a number of rows. Statements are not multiplied: one statement reads the rows of all
- * parents.
- */
+/** Multiplies an estimate by a number of rows, except its statements: one reads the rows of all parents. */
 export const multiplyEstimate = (
   { cost, bytes, statements }: Estimate,
   rows: number,
@@ -132,10 +126,7 @@ function canCost({ type, extensions }: GraphQLArgument): boolean {
   return [{ extensions }, ...fields].some((one) => one.extensions.directives?.cost);
 }
 
-/**
- * Returns the cost of an argument: its weight (for a list, once for each value), plus the cost of the input fields in
- * its value, and of its long strings in indexed columns.
- */
+/** Returns the cost of an argument and of what is in its value. The weight of a list counts once for each value. */
 function costOfArgument({ type, extensions }: GraphQLArgument, value: unknown): number {
   const { directives, indexedTexts = [] } = extensions;
   const count = Array.isArray(value) ? value.length : value == null ? 0 : 1;

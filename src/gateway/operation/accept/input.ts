@@ -36,16 +36,11 @@ const MAX_INPUT_DEPTH = 10;
 
 const tooLarge = (message: string): Issue => ({ path: [], message });
 
-/**
- * Returns the maximum size of a list or an object. A list of objects contains the lines of a mutation, which have a
- * separate limit.
- */
+/** Returns the maximum size of a list or an object. A list of objects has the lines of a mutation. */
 const maxSizeOf = (value: object, depth: number): number =>
   depth === 1 && Array.isArray(value) && typeof value[0] === 'object' ? MAX_LINES : MAX_LIST_SIZE;
 
-/**
- * Searches a variable for a value that is too large. Each variable is checked once, although many fields can use it.
- */
+/** Searches a variable, once for all fields that use it, for a value that is too large. */
 function findLargeValue(value: unknown, depth: number, limits: Limits): Issue | undefined {
   const { maxTextLength } = limits;
   if (typeof value === 'string') {
@@ -68,11 +63,7 @@ function findLargeValue(value: unknown, depth: number, limits: Limits): Issue | 
   return undefined;
 }
 
-/**
- * Returns the variables that the operation declares. Other variables have no effect (GraphQL §6.1.2), and their number
- * is limited only by the size of the body.
- * @throws GraphQLError if a variable is too large
- */
+/** Returns the declared variables; others have no effect (GraphQL §6.1.2). @throws GraphQLError if one is too large */
 export function pickDeclared(
   node: OperationDefinitionNode,
   variables: VariableValues,
@@ -112,10 +103,7 @@ function toInputError(
   return toExecutionError(new Invalid([{ ...issue, message: shorten(issue.message) }]), node);
 }
 
-/**
- * Returns the errors of variables that do not fit their types, with the path of each value. graphql-js includes the
- * path only in its messages.
- */
+/** Returns the errors of variables that do not fit their types. graphql-js has the path of a value only in its messages. */
 function findVariableErrors(
   { operation: { schema, node: operation }, variables }: Call,
   hideSuggestions: boolean,
@@ -148,10 +136,7 @@ function findVariableErrors(
   return errors;
 }
 
-/**
- * Returns the error for an invalid argument of a field or directive, with the node's location. By now, only a
- * variable that is null can be invalid: everything else has been validated.
- */
+/** Returns the error for an invalid argument of a selection: by now, only a variable that is null can be of a wrong type. */
 function toArgumentError(
   error: unknown,
   node: SelectionNode,
@@ -168,9 +153,8 @@ function toArgumentError(
 }
 
 /**
- * Returns the errors of the arguments in an operation's selections, given coerced variables. Each fragment is checked
- * only once, because its arguments are the same in every place. Nothing is checked inside a field whose arguments are
- * invalid, because graphql-js would not execute it.
+ * Returns the errors of the arguments in an operation's selections, of each fragment once. Nothing is checked inside a
+ * field whose arguments are invalid, because graphql-js would not execute it.
  */
 function findArgumentErrors(
   operation: Operation,
@@ -207,9 +191,8 @@ function findArgumentErrors(
 }
 
 /**
- * Returns an error for each variable that does not fit its type or, if all fit, for each invalid page size, cursor, id
- * or other argument. They are found before the execution, because otherwise they would discard the result of a write, or
- * of other fields. They have no path, because there is no result.
+ * Returns an error for each variable that does not fit its type or, if all fit, for each invalid argument. Found during
+ * the execution, they could discard the result of a write. They have no path, because there is no result.
  */
 export const findInputErrors = (
   call: Call,

@@ -109,10 +109,7 @@ function createVisitor(
   };
 }
 
-/**
- * Returns the schema elements that an operation uses. For an invalid document, only `scopes` is meaningful. The values of
- * variables are ignored, so selections that @skip or @include exclude count too.
- */
+/** Returns what an operation uses, also in selections that are skipped. For an invalid document, only `scopes` is right. */
 export function findUsage(
   schema: GraphQLSchema,
   operation: OperationDefinitionNode,

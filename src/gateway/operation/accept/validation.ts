@@ -20,19 +20,13 @@ import { toExecutionError } from '../client-errors.ts';
 import { measureDocument } from './document-size.ts';
 import { withValuePath } from './value-errors.ts';
 
-/**
- * The maximum number of errors reported for a document, its variables or its arguments. If a document has more,
- * graphql-js adds an error that says so.
- */
+/** The most errors reported for a document, its variables or its arguments. graphql-js adds one that says so. */
 export const MAX_VALIDATION_ERRORS = 5;
 
 const documentTooLarge = (max: number, unit: string): GatewayError =>
   new GatewayError('DOCUMENT_TOO_LARGE', `The document must have at most ${max} ${unit}.`);
 
-/**
- * Runs recursive work on a document, which may overflow the stack if the document is deep.
- * @throws GatewayError
- */
+/** Runs recursive work on a document. @throws GatewayError if the document is so deep that the stack overflows */
 function withinStack<Result>(recurse: () => Result): Result {
   try {
     return recurse();

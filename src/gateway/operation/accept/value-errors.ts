@@ -22,10 +22,7 @@ import type { VariableValues } from './field-cost.ts';
 const UNKNOWN_VALUE = /^Value "[^"]*" does not exist in "(\w+)" enum/;
 const MISSING_FIELD = /^Field "(?:\w+\.)?(\w+)" of required type/;
 
-/**
- * Adds the valid values to a message of graphql-js 16.15 about an unknown enum value. `schemaIfPublic` is undefined if
- * callers must not see the schema.
- */
+/** Adds the valid values to a message of graphql-js 16.15 about an unknown enum value, if callers may see the schema. */
 export function withExpected(message: string, schemaIfPublic: GraphQLSchema | undefined): string {
   const type = schemaIfPublic?.getType(UNKNOWN_VALUE.exec(message)?.[1] ?? '');
   if (!isEnumType(type)) return message;
@@ -79,10 +76,7 @@ function findNull(
   return found.find((one) => one !== undefined);
 }
 
-/**
- * Returns the path of a variable that is null, in the arguments of a selection or its directives, if graphql-js rejects
- * the value at `rejected` for it. `args` are the arguments of the field.
- */
+/** Returns the path of the null variable for which graphql-js rejects a value in a selection. `args` are those of its field. */
 export function pathToNull(
   { directives = [], ...selection }: SelectionNode,
   args: readonly GraphQLArgument[],

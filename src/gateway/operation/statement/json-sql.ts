@@ -3,19 +3,13 @@ import { type GraphQLNamedType, isEnumType } from 'graphql';
 import type { Kind, Part } from '../../kinds/kind.ts';
 import { kindOfScalar } from '../../kinds/kinds.ts';
 
-/**
- * Marks a value in the response that cannot be sent, such as a date after the year 9999. graphql-js then executes the
- * query, to report the error. In JSON, this character occurs only escaped.
- */
+/** Marks a value that can't be sent, so that graphql-js reports it. In JSON, this character occurs only escaped. */
 export const UNSENDABLE = '\u0001';
 const UNSENDABLE_SQL = `E'\\x01'`;
 
 const toLiteral = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
-/**
- * Joins terms in pairs, because PostgreSQL would copy the preceding text for each term if they were joined from left to
- * right.
- */
+/** Joins terms in pairs: from left to right, PostgreSQL would copy the preceding text for each term. */
 const joinTerms = (terms: readonly string[]): string => {
   if (terms.length <= 2) return terms.join(' || ');
   const middle = Math.ceil(terms.length / 2);
@@ -61,10 +55,7 @@ export function formatOf(type: GraphQLNamedType): SqlValue['format'] | undefined
   return { json: (column) => [{ sql: `case ${column} ${cases.join(' ')} end` }] };
 }
 
-/**
- * Writes a value as JSON: `null` for null if that is allowed. For what can't be sent, the JSON is null in PostgreSQL, and
- * the row that contains the value becomes UNSENDABLE.
- */
+/** Writes a value as JSON. For what can't be sent, the JSON is null in PostgreSQL, and its row becomes UNSENDABLE. */
 export function writeValue({ sql, isNullable, format, maxBytes }: SqlValue): readonly Part[] {
   const parts = format.json(sql);
   if (!isNullable && maxBytes === undefined) return parts;

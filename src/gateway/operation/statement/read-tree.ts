@@ -220,10 +220,7 @@ class Reader {
   }
 }
 
-/**
- * Whether a field with arguments was not read, because it is in a fragment on a type that does not occur there. An
- * invalid argument must be found nonetheless.
- */
+/** Whether a field with arguments is in a fragment on a type that does not occur there: an error in it must be found. */
 function hasUnread(
   { node: query, fragments }: Query,
   variables: VariableValues,
@@ -238,10 +235,7 @@ function hasUnread(
   return query.selectionSet.selections.some(isUnread);
 }
 
-/**
- * Reads what a query selects. The variables must be coerced, but only those in @skip and @include matter. Returns the
- * reason if the query can't be written in SQL.
- */
+/** Reads what a query selects; returns the reason if SQL can't. Of the coerced variables, those in directives matter. */
 export function readTree(operation: Query, variables: Record<string, unknown>): Tree | string {
   const { schema, node, fragments } = operation;
   const collecting: Collecting = [schema, Object.fromEntries(fragments), variables];

@@ -36,9 +36,8 @@ function maxSharedOf({ statement }: PreparedStatement): number {
 }
 
 /**
- * Runs a statement for one request and returns the data as JSON. Requests in the same tick that differ only in parameter
- * values can share a statement: at most eight, fewer if it is slow. This saves round trips between the gateway and
- * PostgreSQL. Equal requests are sent only once.
+ * Runs a statement for one request and returns the data as JSON. Up to eight requests in a tick that differ only in
+ * parameter values share a statement, fewer if it is slow. Equal requests are sent only once.
  */
 export const runStatement = createBatcher<PreparedStatement, string>({
   groupBy: ({ statement }) => statement,

@@ -17,10 +17,7 @@ function typeOf(value: unknown): string | undefined {
   return isInteger ? 'integer' : undefined;
 }
 
-/**
- * Reads the arguments in a tree.
- * @throws the error of an argument that is rejected
- */
+/** @throws the error of an argument that is rejected */
 export function readArguments(
   { rows, lists }: Tree,
   variables: VariableValues,
@@ -54,10 +51,7 @@ export function readArguments(
 /** The text of a statement. Its rows have a column `json`, which contains the data of a query. */
 export interface StatementText extends Effort {
   readonly text: string;
-  /**
-   * Whether several requests can share the statement. Its parameters are then arrays with one item per request, and the
-   * column `number` of a row gives the request's position in them, from 1.
-   */
+  /** Whether its parameters are arrays with one item per request; `number` in a row is the position in them, from 1. */
   readonly isShared: boolean;
 }
 

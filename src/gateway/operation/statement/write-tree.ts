@@ -72,10 +72,7 @@ function writeInside(node: Node, { args, textOf }: Scope, page?: WrittenPage) {
   return { json, joins: inner.joins.join('') };
 }
 
-/**
- * Returns the JSON of a row that exists. A value that is null although the schema says that it can't be would make all of
- * the JSON null, as if there were no such row.
- */
+/** Returns the JSON of a row that exists: a null where the schema has none would make all of the JSON null. */
 const ofExisting = (json: string): string => orElse(json, UNSENDABLE);
 
 const fromRow = ({ table: { name, id }, alias }: Stored, joins: string): string =>

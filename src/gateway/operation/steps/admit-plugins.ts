@@ -44,10 +44,7 @@ const withOwnData = (result: ExecutionResult): ExecutionResult => {
   };
 };
 
-/**
- * Returns a store's plugins, between two that reject what they would do in vain, and give them the data of results as
- * objects if any of them can see results.
- */
+/** Returns a store's plugins between two, which reject what these would do in vain, and give them data as objects. */
 export function admitPlugins(
   schema: GraphQLSchema,
   plugins: readonly StorePlugin[],

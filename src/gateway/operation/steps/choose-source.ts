@@ -13,10 +13,7 @@ import type { Call } from '../request.ts';
 export const POSITION_HEADER = 'Store-Position';
 
 /** Returns a position. Clients compare positions as strings, to keep the latest; the gateway only checks for one. */
-const currentPosition = (): string =>
-  // Gateways of 3.1 compare it with positions in the write-ahead log, in bytes. Microseconds since 1970 are more, so
-  // those gateways read from the primary too.
-  (Date.now() * 1000).toString(16).padStart(16, '0');
+const currentPosition = (): string => (Date.now() * 1000).toString(16).padStart(16, '0');
 
 /** Returns the source for a read, by the headers of its request. */
 export const sourceFor = (
@@ -35,10 +32,7 @@ const mayWrite = ({ requestLog }: Call, { data, errors: [error] = [] }: Executio
   requestLog.hasWritten === true ||
   (!data && toGatewayError(error?.originalError).code === 'OUTCOME_UNKNOWN');
 
-/**
- * Chooses the source that a query reads. Mutations and queries of the change log use the current rows; reads that
- * send back the position of their response see at least these.
- */
+/** Chooses the source that a query reads. What makes or reads changes uses the current rows, and returns their position. */
 export const chooseSource = (context: Context): Plugin<Call> => ({
   onExecute({ args: { contextValue: call }, executeFn, setExecuteFn }) {
     const { operation, req, res, readsCurrent } = call;

@@ -91,9 +91,8 @@ async function executeStatement(
 }
 
 /**
- * Executes a query, from its third execution on, with one statement in which PostgreSQL writes all of the data as JSON.
- * The function before executes everything else, including queries whose data could be too large for one statement, and
- * every query with an error, so that error handling has only one implementation.
+ * Executes a query, from its third execution on, as one statement. graphql-js executes everything else, including every
+ * query with an error, so that error handling has only one implementation.
  */
 export function compileQueries(source: DataSource, log: Log): Plugin<Call> {
   const { maxJsonBytes } = source.db;

@@ -12,8 +12,7 @@ const WRONG_USE = 'GraphQL-Explain must be `report`, and is only for operations 
 const NO_RIGHT = 'GraphQL-Explain requires tokens, or a gateway that no other machine can reach.';
 
 /**
- * Lists the statements of a request that has the header `GraphQL-Explain: report`. They show what the schema hides, so the
- * request needs a scope or, without tokens, a gateway that only this machine can reach.
+ * Lists the statements of a request that has the header `GraphQL-Explain: report`, which show what the schema hides.
  * @throws GatewayError, Unauthenticated, Forbidden
  */
 export function beginExplanation(request: OperationRequest, config: Config): void {

@@ -41,10 +41,7 @@ const orFail = (
   };
 };
 
-/**
- * Returns a copy of the schema in which every field is nullable: an error makes only its own field null. With the schema
- * itself, it could make all of the data null.
- */
+/** Returns a copy of the schema in which every field is nullable: an error makes only its own field null. */
 const withNullableFields = (schema: GraphQLSchema): GraphQLSchema =>
   mapSchema(schema, {
     [MapperKind.OBJECT_FIELD]: (config, name, type) => {
@@ -56,7 +53,7 @@ const withNullableFields = (schema: GraphQLSchema): GraphQLSchema =>
 
 const nullableOf = perObject(withNullableFields);
 
-/** Returns a resolver that resolves nothing once a field has failed in the same execution, such as by a value that can't be sent. */
+/** Returns a resolver that resolves nothing once a field has failed, or has a value that can't be sent. */
 function untilError({
   type,
   resolve = defaultFieldResolver,
@@ -118,10 +115,7 @@ export class ExecutionContext implements CallContext {
   }
 }
 
-/**
- * Executes operations with graphql-js, unless their variables or arguments are invalid. After a mutation, wakes this
- * process's change feed and, where notifications are supported, those of other gateways.
- */
+/** Executes operations with graphql-js, unless their variables or arguments are invalid. A mutation wakes the change feeds. */
 export const executeByGraphqlJs = (config: Pick<Config, 'introspection'>): Plugin<Call> => ({
   onExecute({ args: { contextValue: call, rootValue }, setExecuteFn }) {
     const { operation, variables } = call;

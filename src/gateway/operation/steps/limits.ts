@@ -37,10 +37,7 @@ const withDeprecations = (result: ExecutionResult, { operation }: Call): Executi
 const rejection = (error: GatewayError, call: Call, limits: Limits): ExecutionResult =>
   withCost({ errors: [toExecutionError(error)] }, call, limits);
 
-/**
- * Returns the reason to reject an operation before its execution; undefined if there is none. A query whose response
- * could be too large is not rejected, because limitResult measures its response.
- */
+/** Returns the reason to reject an operation, if any. A query whose response could be too large is executed, and measured. */
 function findError(call: Call, limits: Limits): GatewayError | undefined {
   const { operation, estimate } = call;
   const allowed = allowedFor(call, limits);
@@ -54,10 +51,7 @@ function findError(call: Call, limits: Limits): GatewayError | undefined {
     : undefined;
 }
 
-/**
- * Returns the result for an operation that is too costly, or for a mutation or subscription whose response could be too
- * large; undefined for any other.
- */
+/** Returns the result that rejects an operation for its cost or the size of its response; undefined for any other. */
 export function rejectCostly(call: Call, limits: Limits): ExecutionResult | undefined {
   const { requestLog, caller } = call;
   const error = findError(call, limits);
@@ -67,10 +61,7 @@ export function rejectCostly(call: Call, limits: Limits): ExecutionResult | unde
   return error && rejection(error, call, limits);
 }
 
-/**
- * Returns a result whose data has at most `maxBytes`, or else undefined. If the estimate allows larger data, measuring
- * stops at `maxBytes`. Otherwise, the data is written, and the response contains what was written.
- */
+/** Returns a result with at most `maxBytes`, or else undefined. Data that can't be larger is written, and sent as written. */
 function measure(
   result: ExecutionResult,
   { bytes }: Estimate,
@@ -89,11 +80,8 @@ function measure(
 
 /**
  * Replaces a result whose data is too large by an error. Only a query is executed if its data could be too large; any
- * other data can only be larger than its estimate because of a defect.
- *
- * Adds to the result of every executed operation the deprecated schema elements that it uses, and to that of a query or
- * mutation with the header `GraphQL-Cost: report` the cost. The result of an operation that is rejected for its cost or
- * the size of its response contains the cost too.
+ * other data can only be larger than its estimate because of a defect. Adds the deprecated schema elements that the
+ * operation uses and, with the header `GraphQL-Cost: report`, the cost.
  */
 export const limitResult = (limits: Limits): Plugin<Call> => ({
   onExecute({ args: { contextValue: call, rootValue }, executeFn, setExecuteFn }) {

@@ -35,9 +35,8 @@ export const isSmall = ({ estimate }: Call): boolean =>
   estimate.cost <= MAX_CHEAP && MAX_EXECUTIONS * estimate.bytes <= MAX_RECENT.maxSize;
 
 /**
- * Executes an operation once per change for all streams that request it with the same variables and `onError`, because the
- * result is the same for every caller. Callers take turns. Costly results have their own queue, so cheap results do not wait for
- * them. An execution stops when all streams that wait for it have ended. A result is
+ * Executes an operation once per change for all streams that request it with the same variables and `onError`. Callers take
+ * turns; cheap results do not wait for costly ones. An execution stops when all streams that wait have ended. A result is
  *
  *   pending     while it is computed: streams that request it wait
  *   abandoned   if all waiting streams have ended: the next request starts a new execution

@@ -43,10 +43,7 @@ async function findChanges(call: Call, stream: Stream): Promise<AsyncIterable<Ch
   throw toExecutionError(toGatewayError(error?.originalError ?? error), error?.nodes?.[0]);
 }
 
-/**
- * Creates the function that executes a subscription for a change. Each result gets the cursor of its change as its event
- * id, even if the operation does not select the cursor.
- */
+/** Creates the function that executes a subscription for a change, whose cursor becomes the event id of the result. */
 function createExecute(config: Config) {
   const { execute } = envelop({
     plugins: [
@@ -63,17 +60,13 @@ function createExecute(config: Config) {
   };
 }
 
-/**
- * Starts subscriptions, whose results are computed once per change: streams with the same operation, variables and
- * `onError` share them.
- */
+/** Starts subscriptions. Streams with the same operation, variables and `onError` share results. */
 export function subscribeToChanges(streams: Streams, config: Config): Plugin<Call> {
   const share = shareResults(createExecute(config));
 
   /**
    * Returns the results of a stream, and closes it after the last one. Small results of upcoming changes are computed
-   * together, so that they share statements. They are not kept here, only among the recent ones: a result that the client
-   * has not asked for within two seconds is computed again.
+   * together, so that they share statements. They are kept only among the recent ones, for two seconds.
    */
   async function* toResults(
     call: Call,
