@@ -22,7 +22,7 @@ export interface Caller {
   readonly expiresAt?: number;
 }
 
-/** Names a request's caller in its log; a Promise only if a token has to be verified. @throws Unauthenticated, GatewayError */
+/** Finds a request's caller; a Promise only if a token has to be verified. @throws Unauthenticated, GatewayError */
 export type Authenticate = (request: {
   readonly headers: IncomingHttpHeaders;
   readonly requestLog: RequestLog;
@@ -33,8 +33,7 @@ const UNRESTRICTED: Caller = { subject: undefined, scopes: 'all' };
 // Matches the scheme, ignoring case, and one token (RFC 6750 §2.1).
 const BEARER = /^Bearer +([\w.~+/-]+=*)$/i;
 
-// Callers are cached by token, because verifying a token takes as long as a small operation, and most tokens are sent
-// again soon.
+// Verifying a token takes as long as a small operation, and most tokens are sent again soon.
 const CACHE_MS = 10_000;
 const MAX_CACHED = 1000;
 

@@ -61,7 +61,7 @@ export class Operation {
     );
   }
 
-  /** Estimates the worst case of executing the operation with these variables, with their defaults. The document must be valid. */
+  /** Estimates the worst case with these variables, with their defaults. The document must be valid. */
   estimate(variables: VariableValues): Estimate {
     if (this.#constant) return this.#constant;
     const known = this.#names && this.#estimates.get(estimateKeyOf(this.#names, variables));

@@ -40,10 +40,7 @@ interface Unsent {
   readonly since: number;
 }
 
-/**
- * Yields a text in pieces, so that no more is compressed than the client reads: @fastify/compress 9.2 would compress a
- * whole text at once, even after the client has left. It also shows which clients read.
- */
+/** Yields a text in pieces: @fastify/compress 9.2 would compress a whole text at once, even after the client has left. */
 function* piecesOf(bytes: Buffer): Generator<Buffer> {
   for (let start = 0; start < bytes.length; start += PIECE_BYTES) {
     yield bytes.subarray(start, start + PIECE_BYTES);
@@ -51,10 +48,9 @@ function* piecesOf(bytes: Buffer): Generator<Buffer> {
 }
 
 /**
- * Limits the memory for data that slow clients have not read yet, in bytes for all connections together. Above the
- * limit, the connections whose clients have read nothing for longest are closed, until the remaining data is within the
- * limit. A response counts as a whole from when it is text until it has been sent. An asset does not count: all its
- * responses share one Buffer, which stays in memory anyway.
+ * Limits the memory for data that slow clients have not read yet, in bytes for all connections together: closes those
+ * whose clients have read nothing for longest. A response counts as a whole from when it is text until it has been sent.
+ * An asset does not count: all its responses share one Buffer, which stays in memory anyway.
  */
 export function limitUnsent(
   app: FastifyInstance,

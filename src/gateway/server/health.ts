@@ -7,10 +7,7 @@ import type { EndpointOptions } from '../operation/perform.ts';
 import { countAll } from '../telemetry/request-metrics.ts';
 import type { ShutdownState } from './shutdown.ts';
 
-/**
- * Creates GET /health and GET /ready, for load balancers and supervisors, and GET /metrics. With a read-only database,
- * /ready still succeeds, but /ready?for=writes does not.
- */
+/** Creates /health, /ready and /metrics. With a read-only database, only /ready?for=writes fails. */
 export const createHealth =
   ({ context, metrics }: EndpointOptions, shutdown: ShutdownState): FastifyPluginCallback =>
   (app, _options, done) => {

@@ -26,10 +26,7 @@ export function requestIdOf({ 'x-request-id': id, traceparent }: IncomingHttpHea
   return traceId ?? trace.getActiveSpan()?.spanContext().traceId ?? randomUUID();
 }
 
-/**
- * Rejects a request for another host. The owner of another site can make its name resolve to 127.0.0.1 (DNS rebinding),
- * so that browsers treat the site's pages as pages of this gateway.
- */
+/** Rejects a request for another host: a site can make its own name resolve to 127.0.0.1 (DNS rebinding). */
 function requireHost({ host }: IncomingHttpHeaders, { checksHost }: Config): void {
   if (checksHost && host !== undefined && !WITHOUT_DNS.test(host)) {
     throw new GatewayError('MISDIRECTED_REQUEST');
@@ -63,8 +60,7 @@ function requireWebSocket({ headers, raw, routeOptions }: FastifyRequest, config
 
 /**
  * Closes the connection of a request with the header Upgrade after its response, unless it becomes a WebSocket. node:http
- * (20 to 26) reads such a connection no more, or drops the rest of the chunk that contained the request: the data that
- * follows could be the body of a dropped request, and be mistaken for a request.
+ * (20 to 26) drops the rest of the chunk with the request, so the body of a dropped request could be mistaken for one.
  */
 export function closeAfterUpgrade(
   { headers, socket }: IncomingMessage,

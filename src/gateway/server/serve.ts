@@ -30,9 +30,8 @@ async function listen(server: Server, { host, port }: Config): Promise<string> {
 }
 
 /**
- * Opens the configured database, and fills a new database with samples if configured. Checks the manifest of trusted
- * documents and the tools first, so that an invalid one prevents startup before anything changes. Warns if they
- * use what a later release removes.
+ * Opens the configured database, and fills a new one with samples if configured. Checks the trusted documents and the
+ * tools first, so that an invalid one prevents startup before anything changes.
  * @throws ConfigError, MigrationError
  */
 export async function openDatabaseOf(store: Store, config: Config, log: Log): Promise<Database> {
@@ -108,8 +107,7 @@ async function serve(store: Store, config: Config, log: Log): Promise<void> {
 
 /** Runs a store's gateway as this process's program, until SIGINT, SIGTERM or SIGHUP stops it. */
 export function runGateway(store: Store): Promise<void> {
-  // V8 lets the heap grow to a multiple of its live objects before it collects garbage. A factor of two saves a busy
-  // gateway some 50 MB, at no measurable cost.
+  // Lets the heap grow to twice its live objects before V8 collects garbage: saves some 50 MB, at no measurable cost.
   setFlagsFromString('--heap-growing-percent=100');
   return run((config, log) => serve(store, config, log));
 }

@@ -125,8 +125,7 @@ function createOptions(store: Store, db: Database, config: Config, log: Log) {
 }
 
 /**
- * Creates the gateway: Fastify with its plugins and the gateway's routes. It does not listen yet. Hooks are added in the
- * order in which they run.
+ * Creates the gateway, which does not listen yet. Hooks are added in the order in which they run.
  * @throws ConfigError if the manifest of trusted documents, the guide or a tool can't be used
  */
 export async function createGateway(store: Store, db: Database, config: Config, log: Log) {

@@ -19,9 +19,8 @@ export interface Asset {
 }
 
 /**
- * Creates the options of a route that sends an asset, gzipped if accepted, with an ETag. The first request builds the
- * asset, and compresses it for all: GraphiQL's files are so large that compressing them for each request would keep a core
- * busy. So @fastify/compress, which accepts other headers for gzip, compresses none of them.
+ * Creates the options of a route that sends an asset, gzipped if accepted, with an ETag. The first request builds and
+ * compresses it for all, in place of @fastify/compress: compressing GraphiQL for each request would keep a core busy.
  */
 export function serveAsset(build: () => Asset | Promise<Asset>) {
   const prepare = async () => {

@@ -45,20 +45,15 @@ function renderMenu(examples: readonly MenuItem[]): string {
 <nav id="examples" popover aria-label="Examples">${lists.join('\n')}</nav>`;
 }
 
-/**
- * Renders the field in a page's header for the token that the page's requests send; empty if the gateway uses no
- * tokens. The field's type is not password, because browsers offer to save passwords. The field has no name, so that no
- * form submits it.
- */
+/** Renders the field for a token, if there are tokens. Browsers would offer to save a password; no form submits it. */
 const renderTokenField = ({ config }: Site): string =>
   config.auth
     ? '<label class="token">Token <input id="token" class="field" type="text" autocomplete="off" autocapitalize="off" spellcheck="false"></label>'
     : '';
 
 /**
- * Renders the GraphiQL page, which opens with the first example unless the browser has stored tabs. Large files have
- * separate paths, because a POST to a path removes its response from the browser's cache (RFC 9111 §4.4), and GraphiQL
- * posts to the path of its page.
+ * Renders the GraphiQL page. Its files have paths of their own, because GraphiQL posts to the path of its page, and a POST
+ * removes the response of a path from the browser's cache (RFC 9111 §4.4).
  */
 export async function renderGraphiql(site: Site): Promise<Asset> {
   const { store, config } = site;

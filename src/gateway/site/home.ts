@@ -18,10 +18,7 @@ import {
 /** Renders a placeholder for the gateway's origin, which the page's script replaces. */
 const origin = ({ port }: Config): string => `<span class="origin">http://localhost:${port}</span>`;
 
-/**
- * Renders the query as a curl command. With DOCUMENTS=trusted, which rejects the query, explains how to send a trusted
- * document.
- */
+/** Renders the query as a curl command; with DOCUMENTS=trusted, which rejects it, how to send a trusted document. */
 function renderCommand(site: Site): string {
   const { store, config } = site;
   if (config.documents === 'trusted') {
@@ -121,10 +118,7 @@ ${renderCode('Subscription', store.pages.subscription)}
 <p class="actions">${linkToGraphiql(store.pages.subscription, config)}</p>
 </section>`;
 
-/**
- * Renders the start page: the endpoint, a query and a mutation with their results, the latest changes, and links to the
- * other pages.
- */
+/** Renders the start page. */
 export function renderHome(site: Site): Asset {
   const { store, config } = site;
   const { heading, lead, example, mutation } = store.pages;

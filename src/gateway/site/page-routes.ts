@@ -45,9 +45,7 @@ const MAX_ROOT_LENGTH = '../'.length * 10;
 
 const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] ?? url;
 
-/**
- * Redirects a browser from a path that ends with a slash, against which it would resolve the page's relative references.
- */
+/** Redirects from a path that ends with a slash, against which browsers would resolve relative references. */
 const redirectFromSlash = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -57,10 +55,7 @@ const redirectFromSlash = (
   return reply.redirect(rootFrom(path) + request.url.slice(1).replace(/\/(?=\?|$)/, ''), 308);
 };
 
-/**
- * Renders the REST reference: Swagger UI with the OpenAPI document. The page of @fastify/swagger-ui 6.1.3 has no
- * viewport, so phones would show it at the width of a desktop.
- */
+/** Renders Swagger UI. The page of @fastify/swagger-ui 6.1.3 has no viewport: phones show it at the width of a desktop. */
 const renderReference = (site: Site): Asset =>
   renderHtml(site, {
     title: 'REST reference',

@@ -53,10 +53,7 @@ export const linksOf = (site: Site): SiteLink[] =>
 export const linkToGuide = (site: Site, name: string, text: string): string =>
   hasGuide(site) ? `<a href="/guide/${name}">${text}</a>` : text;
 
-/**
- * Renders the header of a page: the store's name, an optional menu, and the links to all pages that this gateway serves.
- * `path` is the path of the page.
- */
+/** Renders the header of the page at a path: the store's name, the links to all pages, and a menu. */
 export const renderHeader = (site: Site, path: string, menu = ''): string => {
   const { store } = site;
   const links = linksOf(site).map(

@@ -49,10 +49,7 @@ export function createChangeMetrics(registers: Registry[]) {
       logRows.set(rows);
       logAge.set(ageSeconds);
     },
-    /**
-     * Counts a stream when it starts. The returned function must be called when it closes, with the code of the error
-     * that closed it.
-     */
+    /** Counts a stream. The returned function must be called when it closes, with the code of the error, if any. */
     beginStream: () => {
       active.inc();
       return (code = 'none'): void => {

@@ -17,10 +17,7 @@ const FLUSH_MS = 50;
 const MAX_WAITING_BYTES = 2_000_000;
 const FLUSH_TIMEOUT_MS = 2000;
 
-/**
- * Returns the loggable form of any thrown value. Contains only the listed properties, because drivers keep parameters
- * (PGlite's `params`) and rows (PostgreSQL's `detail`) in other properties.
- */
+/** Returns the loggable form of anything thrown. Drivers keep parameters and rows in other properties than these. */
 function toLoggedError(error: unknown, depth = 0): object {
   if (!(error instanceof Error)) return { type: typeof error, message: 'Not an Error.' };
   const { name, message, stack, cause } = error;
@@ -101,9 +98,8 @@ const toStream = (format: (line: string) => string) => ({
 });
 
 /**
- * Creates the log: sentences on a terminal, except in production; otherwise one JSON object per line. If standard
- * output can't be written, the program continues: up to 2 MB of lines wait, and a later warning states how many were
- * dropped.
+ * Creates the log: sentences on a terminal, except in production; otherwise one JSON object per line. While standard
+ * output can't be written, up to 2 MB of lines wait, and a later warning states how many were dropped.
  */
 export function createLog(level: string, isProduction = false): Log {
   const options = { level, base: null, serializers: { err: toLoggedError } };

@@ -59,10 +59,7 @@ const toSource = ({ id, operationName }: RequestLog) => ({ requestId: id, operat
 // A statement that takes longer is logged.
 const SLOW_MS = 1000;
 
-/**
- * Sends a statement for a request, if any, and waits for its result. Logs it, and adds the SQL to an error,
- * which is logged with it.
- */
+/** Sends a statement for a request, if any. Logs it, and adds the SQL to an error. */
 export async function watchStatement<Result>(
   log: Log,
   requestLog: RequestLog | undefined,

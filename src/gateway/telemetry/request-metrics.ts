@@ -46,10 +46,8 @@ const UNNAMED = 'unnamed';
 const RESERVED = new Set([ANONYMOUS, UNKNOWN, UNNAMED]);
 
 /**
- * Creates a function that maps a name to the value of a label. The function keeps at most `max` names chosen by
- * callers, which limits the memory and the size of /metrics. Beyond that, a new name replaces the least recently used
- * name, and `giveUp` must remove the old name's series. The first names with `isKept`, up to half of `max`, are never
- * replaced. Others always have room, even if a caller has invented many names.
+ * Creates a function that maps a name to the value of a label, at most `max` names of callers. A new name then replaces the
+ * least recently used one, whose series `giveUp` must remove. The first names with `isKept`, up to half of `max`, stay.
  */
 function createCallerNames(max: number, giveUp: (name: string) => void) {
   const kept = new Set<string>();
@@ -88,8 +86,7 @@ interface CallFacts {
 
 /**
  * Creates a function that counts the calls to each operation, which is a method with a path template, or a schema
- * coordinate. The caller's name comes from the headers. With AUTH=jwt, the name is `anonymous` for a caller without a
- * token. Callers of a deprecated operation keep their names, so that even a client that calls it once a month is
+ * coordinate. Callers of a deprecated operation keep their names, so that even a client that calls it once a month is
  * reported until it has migrated.
  */
 function createCountCalls(registers: Registry[]) {
@@ -184,10 +181,7 @@ function createOperationMetrics(registers: Registry[]) {
   return {
     /** Always reports this name unchanged, however many other names there are. */
     trustName: (name: string): void => void trusted.add(name),
-    /**
-     * Records the cost of an operation and, unless it was rejected before its execution, its duration. Ignores operations
-     * whose cost was never estimated, because they were invalid or not permitted.
-     */
+    /** Records the cost of an operation, if it was estimated, and its duration, unless it was rejected. */
     observeOperation: (requestLog: RequestLog, seconds: number): void => {
       const { cost, isRejected, operationType = '' } = requestLog;
       if (cost === undefined) return;

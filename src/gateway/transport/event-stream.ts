@@ -38,9 +38,7 @@ export const writeEvent = (result: ExecutionResult): string => toEvent(result) +
 /**
  * Returns results as Server-Sent Events in "distinct connections mode":
  * https://github.com/graphql/graphql-over-http/blob/main/rfcs/GraphQLOverSSE.md
- *
- * A result is only asked for once the previous one has been read. Those that are ready are sent together. Destroying the
- * stream ends the results.
+ * A result is only asked for once the previous one has been read. Destroying the stream ends the results.
  */
 export function writeEvents(
   results: AsyncIterator<ExecutionResult>,

@@ -206,7 +206,7 @@ export class Estimator {
   }
 }
 
-/** Returns what stands for a value in a cache key: the same for all strings, and all lists of a length, that cost the same. */
+/** Returns what stands for a value in a key: the same for strings, or lists of a length, that cost the same. */
 function toKey(name: string, value: unknown): unknown {
   // JSON.stringify first calls this function for the whole list of values, with an empty name.
   if (name === '') return value;

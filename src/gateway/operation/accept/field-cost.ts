@@ -28,7 +28,7 @@ export interface Estimate {
 
 export const ZERO: Estimate = { cost: 0, bytes: 0, statements: 0 };
 
-/** Adds estimates. The sums are capped, because nested fragments could add up to Infinity, and Infinity times 0 rows is NaN. */
+/** Adds estimates. Nested fragments could add up to Infinity, and Infinity times 0 rows is NaN. */
 export const addEstimates = (a: Estimate, b: Estimate): Estimate => ({
   cost: Math.min(a.cost + b.cost, Number.MAX_SAFE_INTEGER),
   bytes: Math.min(a.bytes + b.bytes, Number.MAX_SAFE_INTEGER),

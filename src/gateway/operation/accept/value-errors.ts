@@ -76,7 +76,7 @@ function findNull(
   return found.find((one) => one !== undefined);
 }
 
-/** Returns the path of the null variable for which graphql-js rejects a value in a selection. `args` are those of its field. */
+/** Returns the path of the null variable for which graphql-js rejects a value. `args` are those of the field. */
 export function pathToNull(
   { directives = [], ...selection }: SelectionNode,
   args: readonly GraphQLArgument[],

@@ -115,7 +115,7 @@ export class ExecutionContext implements CallContext {
   }
 }
 
-/** Executes operations with graphql-js, unless their variables or arguments are invalid. A mutation wakes the change feeds. */
+/** Executes operations whose variables and arguments are valid with graphql-js. A mutation wakes the change feeds. */
 export const executeByGraphqlJs = (config: Pick<Config, 'introspection'>): Plugin<Call> => ({
   onExecute({ args: { contextValue: call, rootValue }, setExecuteFn }) {
     const { operation, variables } = call;

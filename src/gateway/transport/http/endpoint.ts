@@ -24,10 +24,7 @@ import {
 
 export const GRAPHQL_PATH = '/graphql';
 
-/**
- * Returns the media type of the response that the client prefers; undefined if it accepts none. The response to HEAD can't
- * be a stream.
- */
+/** Returns the media type that the client prefers; undefined if it accepts none. HEAD has no stream. */
 const preferredTypeOf = ({ method, headers }: FastifyRequest) =>
   preferredType(headers, method === 'HEAD' ? [JSON_TYPE, GRAPHQL_TYPE] : GRAPHQL_TYPES);
 

@@ -12,10 +12,7 @@ import { isFromAllowedOrigin, JSON_TYPE } from './request.ts';
 // Ignores a byte order mark, as RFC 8259 §8.1 allows.
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
-/**
- * Parses JSON from a client; `name` begins the message of the error.
- * @throws GatewayError with BAD_REQUEST
- */
+/** @throws GatewayError with BAD_REQUEST, whose message begins with `name` */
 function parseJson(json: Buffer, name: string): unknown {
   try {
     return JSON.parse(UTF8.decode(json));
@@ -63,10 +60,7 @@ export function parseJsonBodies(app: FastifyInstance, maxBytes: number): void {
 const isNonEmptyString = (value: unknown): value is string =>
   typeof value === 'string' && value !== '';
 
-/**
- * Returns the id of the requested document; undefined if it is missing, empty or not a string. It is `documentId` in
- * GraphQL over HTTP, a hash in `extensions` for Apollo and urql, and `doc_id` or `id` for Relay.
- */
+/** Returns the id of the document: `documentId`, a hash in `extensions` of Apollo and urql, or `doc_id` or `id` of Relay. */
 function documentIdOf(
   { documentId, doc_id, id }: JsonObject,
   extensions: JsonObject | undefined,
@@ -95,10 +89,7 @@ export function onErrorIn({ onError }: JsonObject): DocumentParams['onError'] {
   throw new GatewayError('BAD_REQUEST', 'onError must be PROPAGATE, NULL or HALT, or omitted.');
 }
 
-/**
- * Returns the parameters of GraphQL over HTTP and the document's id; other parameters are ignored.
- * @throws GatewayError
- */
+/** Returns the parameters of GraphQL over HTTP and the document's id; ignores others. @throws GatewayError */
 export function toDocumentParams(params: unknown, { maxDocumentLength }: Limits): DocumentParams {
   if (!isObject(params)) throw new GatewayError('BAD_REQUEST', 'The body must be a JSON object.');
   const query = stringIn(params, 'query');
@@ -122,8 +113,7 @@ export function toDocumentParams(params: unknown, { maxDocumentLength }: Limits)
 
 /**
  * Rejects a GET that a page from another origin sends without a preflight request. The page could not read the response,
- * but could make its visitors' browsers send costly queries (https://www.w3.org/TR/fetch-metadata/). Pages from an
- * allowed origin could send such queries by POST anyway.
+ * but could make its visitors' browsers send costly queries (https://www.w3.org/TR/fetch-metadata/).
  * @throws GatewayError
  */
 export function rejectOtherOrigins(

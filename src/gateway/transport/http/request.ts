@@ -26,10 +26,7 @@ export const JSON_TYPE = 'application/json';
 /** The Content-Type of JSON. */
 export const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
 
-/**
- * Whether If-None-Match contains a response's tag, so that the response is 304. Ignores the Cache-Control that fetch()
- * adds to such a request, which is for caches, not for the origin server. @fastify/etag knows no `*` and no lists.
- */
+/** Whether a response is 304. The Cache-Control of a fetch() is for caches. @fastify/etag knows no `*` and no lists. */
 export const isUnchanged = (headers: IncomingHttpHeaders, tag: string): boolean =>
   fresh({ 'if-none-match': headers['if-none-match'] }, { etag: tag });
 
@@ -48,18 +45,14 @@ export function rejectOtherMethods(
   });
 }
 
-/**
- * Returns the relative reference from a path to the gateway's root. References are relative, because a proxy may serve
- * the gateway below a prefix that the gateway does not know.
- */
+/** Returns the reference from a path to the gateway's root, which a proxy may serve below a prefix. */
 export const rootFrom = (path: string): string =>
   // The path of `OPTIONS *` has no slash (RFC 9112 §3.2.4).
   '../'.repeat(Math.max(path.split('/').length - 2, 0)) || './';
 
 /**
- * Whether a request came from a page on a configured origin, or on the gateway's own origin. Pages can't set Origin
- * themselves. Browsers send Origin with CORS requests, WebSocket handshakes and POST requests
- * (https://fetch.spec.whatwg.org/#origin-header).
+ * Whether a request came from a page on a configured origin, or on the gateway's own origin. Browsers send Origin with
+ * CORS requests, WebSocket handshakes and POST requests (https://fetch.spec.whatwg.org/#origin-header).
  */
 export function isFromAllowedOrigin(
   { origin, host = '' }: IncomingHttpHeaders,
@@ -84,8 +77,7 @@ const KNOWN_TYPES = [...GRAPHQL_TYPES, HTML_TYPE];
 // Matches the parameters in an Accept header other than the weight `q`. The types to choose from have no parameters.
 const PARAMETER = /;\s*(?!q=)[\w-]+=("[^"]*"|[^,;]*)/gi;
 
-// The known types that an Accept header accepts, the preferred ones first. Clients send few different headers, and parsing
-// one takes up to 3 µs.
+// The known types by Accept header, the preferred ones first. Clients send few different headers; parsing one takes 3 µs.
 const acceptedBy = new Map<string, readonly string[]>();
 const MAX_HEADERS = 100;
 
@@ -99,10 +91,7 @@ function findAccepted(accept: string): readonly string[] {
   return accepted;
 }
 
-/**
- * Returns the media type that the client prefers (RFC 9110 §12.5.1), the first type if it accepts anything, or
- * undefined if it accepts none of the types.
- */
+/** Returns the type that the client prefers (RFC 9110 §12.5.1); the first for any; undefined for none of them. */
 export function preferredType<Type extends string>(
   { accept }: IncomingHttpHeaders,
   types: readonly Type[],

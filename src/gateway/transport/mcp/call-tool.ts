@@ -53,11 +53,7 @@ function omitEmpty(value: unknown, schema: JSONObject, path: readonly string[]):
   );
 }
 
-/**
- * Returns the variables of a tool's operation. An unknown argument is rejected, because GraphQL would ignore it, and a
- * misspelt condition would match everything.
- * @throws InvalidInput
- */
+/** Returns the variables of a tool's operation. @throws InvalidInput, also for a name that GraphQL would ignore */
 function toVariables(
   args: Readonly<Record<string, unknown>>,
   schema: ToolSchema,
@@ -109,10 +105,7 @@ const messageIn = (data: object): string | undefined =>
 const toLine = (code: string, message = '', ...advice: (string | undefined)[]): string =>
   [`${code}: ${message.replace(/[^.?]$/, '$&.')}`, ...advice.filter(Boolean)].join(' ');
 
-/**
- * Returns the result of a tool: the data, or the errors with their codes and what to do.
- * @param codes the codes of all errors, including those in the data
- */
+/** Returns the data, or the errors with what to do. @param codes the codes of all errors, including those in the data */
 function toToolResult(
   { data, errors = [] }: ExecutionResult,
   codes: ReadonlySet<string> = new Set(),

@@ -64,10 +64,7 @@ function createServer(options: McpOptions, reply: FastifyReply, message: Message
   return mcp;
 }
 
-/**
- * Creates the Model Context Protocol over Streamable HTTP, without sessions: each request is a message, and its response
- * is complete.
- */
+/** Creates MCP over Streamable HTTP, without sessions: each request is a message, and its response is complete. */
 export const createMcp =
   (options: McpOptions): FastifyPluginCallback =>
   (app, _options, done) => {

@@ -89,9 +89,8 @@ interface ToolInput {
 }
 
 /**
- * Returns the schema of an input. Input objects are written out, because many clients can't follow references; an
- * input object inside itself is only called an object. An optional value can be omitted, so its schema has null only if
- * null removes a stored value.
+ * Returns the schema of an input. Input objects are written out, because many clients can't follow references. An optional
+ * value can be omitted, so its schema has null only if null removes a stored value.
  */
 export function toInputSchema(
   { type, description, defaultValue, extensions = {} }: ToolInput,

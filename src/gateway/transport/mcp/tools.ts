@@ -209,10 +209,7 @@ function toTool(source: Source, schema: GraphQLSchema, bounds: Bounds): Tool {
   };
 }
 
-/**
- * Reads the tools, by name: the operations of the `.graphql` files in a folder, one in each.
- * @throws ConfigError if there are none, or if one does not fit the schema or can't be a tool
- */
+/** Reads the `.graphql` files in a folder, by the names of their operations. @throws ConfigError if one can't be a tool */
 export function readTools(folder: string, schema: GraphQLSchema, bounds: Bounds): Tools {
   const tools = new Map<string, Tool>();
   let place = folder;

@@ -18,10 +18,7 @@ function parseMessage(data: Buffer): unknown {
   return { ...message, payload: { ...payload, query: payload['query'] ?? '' } };
 }
 
-/**
- * Connects a WebSocket of ws to graphql-ws. Its messages are not read while more than 1 MiB is unsent. It is pinged
- * regularly, and terminated if there is no pong before the next ping.
- */
+/** Connects a WebSocket of ws to graphql-ws. It is not read while more than 1 MiB is unsent, and must answer pings. */
 export function toProtocolSocket(
   socket: WebSocket,
   connection: Socket,

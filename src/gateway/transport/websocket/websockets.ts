@@ -47,10 +47,7 @@ function authorizationOf(params: InitParams = {}): string | undefined {
   return [authorization, Authorization].find((value) => typeof value === 'string');
 }
 
-/**
- * Whether a WebSocket may stay open. Closes one whose token is rejected, can't be checked, or is missing although every
- * operation requires one.
- */
+/** Whether a WebSocket may stay open. Closes one without an accepted token if every operation requires one. */
 async function admit(
   { context, log }: EndpointOptions,
   { connectionParams, extra }: ProtocolContext<InitParams, Connection>,
@@ -160,10 +157,7 @@ function createProtocol(
   });
 }
 
-/**
- * Terminates a WebSocket that sends more than its first message needs before its token has been accepted. ws would keep up
- * to maxBodyBytes of an incomplete message.
- */
+/** Terminates a WebSocket that sends more before its token is accepted. ws would keep maxBodyBytes of a message. */
 function limitUnadmitted(connection: Connection, maxBytes: number): void {
   const { socket } = connection.request.raw;
   const most = socket.bytesRead + maxBytes;
@@ -174,10 +168,7 @@ function limitUnadmitted(connection: Connection, maxBytes: number): void {
   socket.on('data', limit);
 }
 
-/**
- * Returns the WebSocket without an operation that a new one replaces: the oldest of those whose token has not been
- * accepted, so that no number of them takes the place of another, or else the oldest of all.
- */
+/** Returns the WebSocket without an operation that a new one replaces: the oldest without an accepted token, or of all. */
 function findReplaceable(connections: Iterable<Connection>): Connection | undefined {
   const idle = [...connections].filter(({ endOf }) => endOf.size === 0);
   return idle.find(({ callerKey }) => callerKey === undefined) ?? idle[0];
