@@ -28,7 +28,6 @@ const flag = choice('true', 'false')
   .transform((word) => word === 'true')
   .meta({ values: '`true` or `false`' });
 
-/** Adds what the variable is for, and a reason to set it. */
 const variable = <Rule extends z.ZodType>(rule: Rule, description: string, reason: string): Rule =>
   rule.describe(description).meta({ reason });
 

@@ -13,7 +13,6 @@ export function toExecutionError(thrown: unknown, node?: ASTNode): GraphQLError 
   return new GraphQLError(error.message, { originalError: error, nodes: node ?? null });
 }
 
-/** Returns the error of the request or of the resolver, or a generic error. */
 function causeOf(error: GraphQLError): GatewayError {
   const { path, originalError, message, extensions } = error;
   // Arguments are checked before execution, so an error with a path comes from a resolver or is about a stored value.

@@ -19,7 +19,6 @@ export class JsonText {
     this.#data = data;
   }
 
-  /** Called by JSON.stringify for a value that contains this object. */
   toJSON(): unknown {
     return this.#data ?? JSON.parse(this.text);
   }

@@ -9,7 +9,6 @@ import { toError } from '../contract/gateway-error.ts';
 import { perObject } from '../database/per-object.ts';
 import { type Bounds, validateDocument } from './accept/validation.ts';
 
-/** A document that the operator trusts, parsed and validated. */
 interface TrustedDocument {
   readonly text: string;
   readonly parsed: DocumentNode;

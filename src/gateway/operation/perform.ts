@@ -89,7 +89,6 @@ const pluginsOf = (options: PerformOptions, plugins: readonly StorePlugin[]) => 
   ...admitPlugins(options.schema, plugins),
 ];
 
-/** The client of a request over HTTP, which receives its results. */
 class HttpClient implements Recipient {
   readonly requestLog: OperationRequest['requestLog'];
   lists: Recipient['lists'] = undefined;
@@ -187,7 +186,6 @@ const isAccepted = (accepted: Call | ExecutionResult): accepted is Call => 'esti
 
 const toFailure = (error: unknown): Results => ({ errors: [toExecutionError(error)] });
 
-/** Counts an operation's root fields and deprecated elements in the metrics. */
 function countUsage({ operation, req, caller, estimate }: Call, metrics: Metrics): void {
   const { counted, deprecated } = operation.usage;
   metrics.countCalls(counted, req.headers, {
@@ -221,7 +219,6 @@ export function createExecutor(
     parserAndValidationCache: false,
   });
 
-  /** Accepts a request with a new document, which is not parsed and validated again for later requests. */
   const acceptNew = (
     arrived: Arrived,
     text: string,

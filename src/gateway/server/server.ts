@@ -105,7 +105,6 @@ async function openMcp(folder: string, options: EndpointOptions, { title, schema
   return createMcp({ ...options, title, tools: readTools(folder, schema, options.config) });
 }
 
-/** Creates what the transports need to execute operations for a store. */
 function createOptions(store: Store, db: Database, config: Config, log: Log) {
   const { schema, repositories, plugins, rest } = store;
   const { sunset, limits } = config;

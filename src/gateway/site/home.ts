@@ -47,7 +47,6 @@ ${renderCode('Response from the sample store', result)}
 const renderWay = ({ name, text, url }: SiteLink): string =>
   `<li>${url ? `<a href="${url}">${name}</a>` : `<b>${name}</b>`} <span>${text}</span></li>`;
 
-/** Returns the pages, the schema, the tools for agents and the metrics, as far as this gateway serves them. */
 function waysOf(site: Site): SiteLink[] {
   const { introspection, graphiql, mcpOperations, auth } = site.config;
   const asText = graphiql

@@ -89,7 +89,6 @@ async function sendNotFound(site: Site, request: FastifyRequest, reply: FastifyR
 // All files share one label value, because each value adds dozens of time series.
 const FILE = { config: { route: '/assets' } };
 
-/** Adds the routes of the files that pages load, of the OpenAPI document, and of the schema as text. */
 function addFiles(app: FastifyInstance, { store, config }: Site): void {
   const addText = (path: string, type: string, write: () => string): void => {
     app.get(

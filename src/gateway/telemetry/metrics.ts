@@ -45,7 +45,6 @@ function reportFacts(registers: Registry[], facts: GatewayFacts): void {
 // prom-client 15 can't stop the observers of its default metrics, so each process starts them only once.
 let processRegistry: Registry | undefined;
 
-/** Returns the registry of this process: memory, CPU, garbage collection and event loop. */
 function processMetrics(): Registry {
   if (processRegistry) return processRegistry;
   processRegistry = new Registry();

@@ -53,7 +53,6 @@ export function addWait(requestLog: RequestLog | undefined, wait: Wait, start: n
   return ms;
 }
 
-/** Returns what a line of the log says about its request. */
 const toSource = ({ id, operationName }: RequestLog) => ({ requestId: id, operationName });
 
 // A statement that takes longer is logged.
@@ -96,7 +95,6 @@ export function addError(requestLog: RequestLog, error: Pick<GatewayError, 'code
 const REPEAT_MS = 1000;
 const MAX_CAUSES = 100;
 
-/** The causes that a log has had last. */
 const causesOf = new WeakMap<
   Log,
   LRUCache<string, { readonly loggedAt: number; omitted: number }>

@@ -76,7 +76,6 @@ function callerNameOf(headers: IncomingHttpHeaders): string {
   return name.slice(0, MAX_NAME_LENGTH).replaceAll(/[^ -~]/g, '?');
 }
 
-/** What is counted of a call besides its operations. */
 interface CallFacts {
   /** Whether AUTH=jwt is set and the caller sent no token. */
   readonly isAnonymous: boolean | undefined;

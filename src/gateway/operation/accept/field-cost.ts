@@ -84,7 +84,6 @@ export type VariableValues = Readonly<Record<string, unknown>>;
 export const isIndexed = (text: string): boolean => /[\p{L}\p{Nd}]{3}/u.test(text);
 const UNINDEXED_FACTOR = 5;
 
-/** Returns the cost of the input fields in a value. */
 function costOfValue(type: GraphQLInputType, value: unknown): number {
   const named = getNamedType(type);
   if (!isInputObjectType(named) || !isObject(value)) return 0;

@@ -94,7 +94,6 @@ export function pathToNull(
   return type && findNull(type, node.value, variables, [name]);
 }
 
-/** Returns the path of a node in the arguments of its field; undefined if no argument of a field contains it. */
 function pathTo(document: DocumentNode, node: ASTNode): string[] | undefined {
   let found: string[] | undefined;
   visit(document, {

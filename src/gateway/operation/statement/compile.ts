@@ -82,7 +82,6 @@ const MAX_LENGTH = 10_000;
 const MAX_TREES = { max: 4 };
 const MAX_TEXTS = { max: 20, maxSize: 12_000 };
 
-/** Returns the names of the variables in the document's directives, which are @skip and @include. */
 function variablesInDirectives(document: DocumentNode): string[] {
   const names = new Set<string>();
   const collect = ({ arguments: nodes = [] }: DirectiveNode): void => {
@@ -92,7 +91,6 @@ function variablesInDirectives(document: DocumentNode): string[] {
   return [...names];
 }
 
-/** Returns a statement; the reason if it is too long. */
 function writeWithin(tree: Tree, args: StatementArguments): StatementText | string {
   const statement = writeStatement(tree, args);
   const { length } = statement.text;

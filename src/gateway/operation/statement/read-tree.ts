@@ -68,7 +68,6 @@ const readValue = ({ field: { type } }: Selected, sql: string): Value => ({
   isNullable: !isNonNullType(type),
 });
 
-/** Reads a value that the store computes. */
 const readComputed = (selected: Selected, sql: string): Value => ({
   ...readValue(selected, sql),
   maxBytes: selected.field.extensions.maxBytes,
@@ -92,7 +91,6 @@ const columnOf = ({ table, alias }: RowAlias, field: string): string =>
 const kindsIn = (part: Node): Node['kind'][] =>
   part.kind === 'object' ? part.members.flatMap(([, member]) => kindsIn(member)) : [part.kind];
 
-/** What collectFields and collectSubFields need besides selections. */
 type Collecting = [GraphQLSchema, Parameters<typeof collectFields>[1], Record<string, unknown>];
 
 /** Reads selections, and keeps the nodes with arguments. */

@@ -2,7 +2,6 @@ import { createBatcher, MAX_SHARED } from '../../model/loaders.ts';
 import type { PreparedStatement } from './compile.ts';
 import type { StatementText } from './write-statement.ts';
 
-/** A row of a statement (write-statement.ts): the data of one request. */
 interface StatementRow {
   readonly number: number;
   readonly json: string;

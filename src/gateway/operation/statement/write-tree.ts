@@ -24,7 +24,6 @@ interface WrittenPage {
   readonly window: Window;
 }
 
-/** The arguments, and the row and page that contain a node. */
 interface Scope {
   readonly args: StatementArguments;
   /** The text of each piece of the arguments, with the names of its parameters. */
@@ -40,7 +39,6 @@ function given<Key, Value>(values: ReadonlyMap<Key, Value>, key: Key): Value {
   return value;
 }
 
-/** Returns the WHERE clause for the rows that meet conditions. */
 const whereAll = (conditions: readonly Sql[], { textOf }: Scope): string => {
   const texts = conditions.map((condition) => given(textOf, condition));
   return texts.length > 0 ? ` where ${texts.join(' and ')}` : '';
@@ -54,7 +52,6 @@ function writeObject({ members }: ObjectNode, scope: Scope): readonly Part[] {
   return members.length === 0 ? ['{}'] : [...parts, '}'];
 }
 
-/** Writes a node as JSON: constants, and SQL for everything else. */
 function write(node: Node, scope: Scope): readonly Part[] {
   if (node.kind === 'constant') return [node.json];
   if (node.kind === 'object') return writeObject(node, scope);

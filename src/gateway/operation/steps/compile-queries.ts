@@ -18,7 +18,6 @@ const COMPILE_AT_EXECUTION = 3;
 // After an error in a query's statement, the query is compiled again only after this many more executions.
 const EXECUTIONS_AFTER_FAILURE = 100;
 
-/** Counts an execution of a query, and returns its compiled form once it has one. */
 function countExecution(operation: Operation, source: DataSource): CompiledQuery | undefined {
   operation.executions += 1;
   if (operation.executions === COMPILE_AT_EXECUTION) {
@@ -44,7 +43,6 @@ function prepare(compiled: CompiledQuery | undefined, { coerced, operation }: Ca
   }
 }
 
-/** Returns a source from which every read fails with this error. */
 const failingSource = (source: DataSource, error: unknown): DataSource => ({
   ...source,
   db: { ...source.db, query: () => Promise.reject(error) },

@@ -26,7 +26,6 @@ const withCost = (result: ExecutionResult, call: Call, limits: Limits): Executio
   return { ...result, extensions: { ...result.extensions, cost } };
 };
 
-/** Returns a result with the deprecated schema elements that the operation uses, if any. */
 const withDeprecations = (result: ExecutionResult, { operation }: Call): ExecutionResult => {
   const { deprecated } = operation.usage;
   if (deprecated.size === 0) return result;

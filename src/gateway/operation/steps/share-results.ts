@@ -24,7 +24,6 @@ interface ResultRequest {
   readonly stream: Stream;
 }
 
-/** A result that is being computed, and the streams that wait for it. */
 interface Pending {
   readonly result: Promise<ExecutionResult>;
   readonly streams: Recipients;

@@ -57,7 +57,6 @@ function setHead(reply: FastifyReply, { errors = [], data }: ExecutionResult, ty
   void reply.code(highest);
 }
 
-/** Prepares the response with the results of an operation, and returns its text or stream. */
 function writeResults(
   results: Results,
   request: FastifyRequest,

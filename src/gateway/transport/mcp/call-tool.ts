@@ -95,7 +95,6 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 const toText = (text: string) => ({ type: 'text' as const, text });
 
-/** Returns the message of the error in a mutation's data, if the document selects it. */
 const messageIn = (data: object): string | undefined =>
   Object.values(data)
     .map((value: unknown): unknown => Object(value).message)

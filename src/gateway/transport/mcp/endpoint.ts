@@ -37,7 +37,6 @@ interface McpOptions extends EndpointOptions {
 const toolIn = ({ body, params: { name } }: Message, tools: Tools): Tool | undefined =>
   body['method'] === 'tools/call' && typeof name === 'string' ? tools.get(name) : undefined;
 
-/** Creates the MCP server of one message: it lists the caller's tools, or calls one. */
 function createServer(options: McpOptions, reply: FastifyReply, message: Message): McpServer {
   const { title, tools } = options;
   const mcp = new McpServer(

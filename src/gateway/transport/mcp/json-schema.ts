@@ -59,7 +59,6 @@ const orNull = (schema: JSONObject): JSONObject =>
 
 const BOUNDS = ['minimum', 'maximum', 'minLength', 'maxLength'];
 
-/** Returns a schema with the bounds of the values that an input field accepts. */
 function withBounds(schema: JSONObject, { rule }: GraphQLInputFieldExtensions): JSONObject {
   if (!rule) return schema;
   const full = z.toJSONSchema(rule, { io: 'input', unrepresentable: 'any' });
@@ -73,7 +72,6 @@ function withBounds(schema: JSONObject, { rule }: GraphQLInputFieldExtensions): 
   return { ...schema, ...Object.fromEntries(bounds) };
 }
 
-/** Returns the schema of a scalar or an enum, with the meanings of an enum's values. */
 function toLeafSchema(type: GraphQLInputType | GraphQLOutputType): JSONObject {
   if (!isEnumType(type)) return ('name' in type && SCALARS[type.name]) || {};
   const values = type.getValues();

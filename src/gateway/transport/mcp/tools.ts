@@ -68,7 +68,6 @@ export interface Tool {
 
 export type Tools = ReadonlyMap<string, Tool>;
 
-/** What the argument or input field to which a variable is passed says about it. */
 interface VariableUse {
   readonly description?: string | null | undefined;
   readonly extensions?: GraphQLInputFieldExtensions | undefined;
@@ -108,7 +107,6 @@ function usesOf(schema: GraphQLSchema, document: DocumentNode): ReadonlyMap<stri
   return uses;
 }
 
-/** Returns the schema of an operation's variables, with the descriptions of the arguments to which they are passed. */
 function toVariablesSchema(
   schema: GraphQLSchema,
   { document, node: { variableDefinitions = [] } }: Operation,

@@ -126,7 +126,6 @@ function toOperation(route: RestRoute, store: Store, config: Config): object {
   };
 }
 
-/** Returns the schemas of the document by name. They refer to each other by name. */
 function toSchemas({ errorCodes, rest: { resources } }: Store): Record<string, object> {
   const error = z.strictObject({
     code: z

@@ -72,7 +72,6 @@ async function admit(
   }
 }
 
-/** Performs the operation of a message, and returns its results as the client may see them. */
 async function performOperation(
   options: EndpointOptions,
   context: ProtocolContext<InitParams, Connection>,
