@@ -16,8 +16,6 @@ export interface Caller {
   readonly subjectDigest?: string;
   /** The scopes of the token and those that need no token (AUTH_READ); `all` with AUTH=none. */
   readonly scopes: ReadonlySet<string> | 'all';
-  /** Whether AUTH=jwt is set and the caller sent no token. */
-  readonly isAnonymous?: boolean;
   /** When the token stops being accepted, in milliseconds since 1970; undefined without a token. */
   readonly expiresAt?: number;
 }
@@ -49,11 +47,7 @@ function tokenOf({ authorization }: IncomingHttpHeaders): string | undefined {
 export function createAuthenticate(auth: Auth | undefined): Authenticate {
   if (!auth) return () => UNRESTRICTED;
   const publicScopes = auth.readIsOpen ? ['read'] : [];
-  const anonymous: Caller = {
-    subject: undefined,
-    scopes: new Set(publicScopes),
-    isAnonymous: true,
-  };
+  const anonymous: Caller = { subject: undefined, scopes: new Set(publicScopes) };
   const verify = createVerify(auth);
   const cache = new LRUCache<string, { caller: Caller; until: number }>({ max: MAX_CACHED });
   const verifyNew = async (token: string): Promise<Caller> => {
@@ -69,7 +63,10 @@ export function createAuthenticate(auth: Auth | undefined): Authenticate {
   };
   return ({ headers, requestLog }) => {
     const token = tokenOf(headers);
-    if (token === undefined) return anonymous;
+    if (token === undefined) {
+      requestLog.isAnonymous = true;
+      return anonymous;
+    }
     const logSubject = (caller: Caller): Caller => {
       requestLog.subject = caller.subjectDigest;
       return caller;
@@ -97,6 +94,11 @@ export const callerKeyOf = (
 
 export const hasScope = ({ scopes }: Caller, scope: string): boolean =>
   scopes === 'all' || scopes.has(scope);
+
+/** Checks that a caller has any scope. @throws Unauthenticated, with which clients begin to ask their user for a token */
+export function requireAnyScope({ subject, scopes }: Caller): void {
+  if (subject === undefined && scopes !== 'all' && scopes.size === 0) throw new Unauthenticated();
+}
 
 /** Checks that a caller has a scope. @throws Unauthenticated, Forbidden */
 export function requireScope(caller: Caller, scope: string): void {

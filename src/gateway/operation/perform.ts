@@ -186,13 +186,9 @@ const isAccepted = (accepted: Call | ExecutionResult): accepted is Call => 'esti
 
 const toFailure = (error: unknown): Results => ({ errors: [toExecutionError(error)] });
 
-function countUsage({ operation, req, caller, estimate }: Call, metrics: Metrics): void {
+function countUsage({ operation, req, requestLog }: Call, metrics: Metrics): void {
   const { counted, deprecated } = operation.usage;
-  metrics.countCalls(counted, req.headers, {
-    isAnonymous: caller.isAnonymous,
-    isDeprecated: deprecated.size > 0,
-    cost: estimate.cost,
-  });
+  metrics.countCalls(counted, req.headers, requestLog, deprecated.size > 0);
 }
 
 /**

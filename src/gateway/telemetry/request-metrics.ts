@@ -76,13 +76,6 @@ function callerNameOf(headers: IncomingHttpHeaders): string {
   return name.slice(0, MAX_NAME_LENGTH).replaceAll(/[^ -~]/g, '?');
 }
 
-interface CallFacts {
-  /** Whether AUTH=jwt is set and the caller sent no token. */
-  readonly isAnonymous: boolean | undefined;
-  readonly isDeprecated: boolean;
-  readonly cost?: number;
-}
-
 /**
  * Creates a function that counts the calls to each operation, which is a method with a path template, or a schema
  * coordinate. Callers of a deprecated operation keep their names, so that even a client that calls it once a month is
@@ -110,7 +103,8 @@ function createCountCalls(registers: Registry[]) {
   return (
     operations: Iterable<string>,
     headers: IncomingHttpHeaders,
-    { isAnonymous, isDeprecated, cost }: CallFacts,
+    { isAnonymous, cost }: RequestLog,
+    isDeprecated: boolean,
   ): void =>
     countLater(() => {
       const caller = isAnonymous ? ANONYMOUS : labelOf(callerNameOf(headers), isDeprecated);

@@ -52,11 +52,10 @@ function findError(call: Call, limits: Limits): GatewayError | undefined {
 
 /** Returns the result that rejects an operation for its cost or the size of its response; undefined for any other. */
 export function rejectCostly(call: Call, limits: Limits): ExecutionResult | undefined {
-  const { requestLog, caller } = call;
+  const { requestLog } = call;
   const error = findError(call, limits);
   requestLog.cost = call.estimate.cost;
   requestLog.isRejected = error !== undefined;
-  requestLog.isAnonymous = caller.isAnonymous ?? false;
   return error && rejection(error, call, limits);
 }
 

@@ -1,9 +1,9 @@
 import { McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import type { FastifyPluginCallback, FastifyReply } from 'fastify';
 
-import { hasScope, requireScope } from '../../auth/caller.ts';
+import { hasScope, requireAnyScope, requireScope } from '../../auth/caller.ts';
 import { VERSION } from '../../config/version.ts';
-import { GatewayError, Unauthenticated } from '../../contract/gateway-error.ts';
+import { GatewayError } from '../../contract/gateway-error.ts';
 import type { EndpointOptions } from '../../operation/perform.ts';
 import { EVENT_STREAM } from '../event-stream.ts';
 import { parseJsonBodies } from '../http/params.ts';
@@ -82,9 +82,7 @@ export const createMcp =
           throw new GatewayError('FORBIDDEN', 'The Origin is not in CORS_ORIGINS.');
         }
         request.caller = await context.authenticate(request);
-        // With this response, clients begin to ask their user for a token.
-        const { isAnonymous, scopes: own } = request.caller;
-        if (isAnonymous && own !== 'all' && own.size === 0) throw new Unauthenticated();
+        requireAnyScope(request.caller);
       },
       handler: async (request, reply) => {
         const { headers, id } = request;

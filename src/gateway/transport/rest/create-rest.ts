@@ -111,10 +111,8 @@ export const createRest =
         handler: async (request, reply) => {
           // Also those of errors.
           void reply.headers(endsWithSlash(request) ? headersBelow : headers);
-          const caller = await context.authenticate(request);
-          requireScope(caller, 'read');
-          const { isAnonymous } = caller;
-          metrics.countCalls([name], request.headers, { isAnonymous, isDeprecated });
+          requireScope(await context.authenticate(request), 'read');
+          metrics.countCalls([name], request.headers, request.requestLog, isDeprecated);
           if (Date.now() >= end) throw new GatewayError('GONE');
           const source = sourceFor(context, request.headers);
           const result = await route.get(bindSource(source, request), {

@@ -4,7 +4,7 @@ import { GraphQLError, parse } from 'graphql';
 import { CloseCode, type Context as ProtocolContext, makeServer, type Server } from 'graphql-ws';
 import type { WebSocket } from 'ws';
 
-import { callerKeyOf } from '../../auth/caller.ts';
+import { callerKeyOf, requireAnyScope } from '../../auth/caller.ts';
 import {
   GatewayError,
   toError,
@@ -57,9 +57,9 @@ async function admit(
   const authorization = authorizationOf(connectionParams);
   if (authorization !== undefined) raw.headers.authorization = authorization;
   try {
-    const { subject, scopes } = await context.authenticate(request);
-    if (subject === undefined && scopes !== 'all' && scopes.size === 0) throw new Unauthenticated();
-    extra.callerKey = callerKeyOf({ subject }, raw);
+    const caller = await context.authenticate(request);
+    requireAnyScope(caller);
+    extra.callerKey = callerKeyOf(caller, raw);
     return true;
   } catch (thrown) {
     const error = toGatewayError(thrown);
