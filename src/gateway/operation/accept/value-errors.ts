@@ -1,18 +1,16 @@
 import {
   type ASTNode,
   BREAK,
+  coerceInputValue,
   type DocumentNode,
   type GraphQLArgument,
   GraphQLError,
-  type GraphQLInputType,
   type GraphQLSchema,
   isEnumType,
-  isInputObjectType,
-  isListType,
-  isNonNullType,
   Kind,
   type SelectionNode,
   type ValueNode,
+  valueFromASTUntyped,
   visit,
 } from 'graphql';
 
@@ -52,30 +50,6 @@ function pathIn(value: ValueNode, node: ASTNode, path: readonly string[]): strin
   return undefined;
 }
 
-/** Returns the path of a null variable in a value, in a place whose type does not allow null. */
-function findNull(
-  type: GraphQLInputType,
-  node: ValueNode,
-  variables: VariableValues,
-  path: readonly string[],
-): string[] | undefined {
-  const find = (inner: GraphQLInputType | undefined, value: ValueNode, name: string) =>
-    inner && findNull(inner, value, variables, [...path, name]);
-  if (isNonNullType(type)) {
-    const isNull = node.kind === Kind.VARIABLE && variables[node.name.value] === null;
-    return isNull ? [...path] : findNull(type.ofType, node, variables, path);
-  }
-  const found =
-    isListType(type) && node.kind === Kind.LIST
-      ? node.values.map((value, index) => find(type.ofType, value, String(index)))
-      : isInputObjectType(type) && node.kind === Kind.OBJECT
-        ? node.fields.map(({ name, value }) =>
-            find(type.getFields()[name.value]?.type, value, name.value),
-          )
-        : [];
-  return found.find((one) => one !== undefined);
-}
-
 /** Returns the path of the null variable for which graphql-js rejects a value. `args` are those of the field. */
 export function pathToNull(
   { directives = [], ...selection }: SelectionNode,
@@ -89,9 +63,13 @@ export function pathToNull(
   );
   if (!node) return undefined;
   const name = node.name.value;
-  if (node.value.kind === Kind.VARIABLE) return [name];
   const type = args.find((one) => one.name === name)?.type;
-  return type && findNull(type, node.value, variables, [name]);
+  if (!type) return [name];
+  let path: string[] | undefined;
+  coerceInputValue(valueFromASTUntyped(node.value, variables), type, (inner) => {
+    path ??= [name, ...inner.map(String)];
+  });
+  return path;
 }
 
 function pathTo(document: DocumentNode, node: ASTNode): string[] | undefined {
