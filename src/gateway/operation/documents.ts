@@ -68,23 +68,17 @@ export class Documents {
   readonly #slots = new Map<string, Promise<void>>();
 
   constructor(
-    {
-      documents,
-      responseTimeoutMs,
-      limits,
-    }: Pick<Config, 'documents' | 'responseTimeoutMs' | 'limits'>,
+    config: Pick<Config, 'documents' | 'responseTimeoutMs' | 'limits'>,
     schema: GraphQLSchema,
     manifest?: Manifest,
   ) {
-    this.#mode = documents;
+    this.#mode = config.documents;
     this.#manifest = manifest;
+    const trusted = [...(manifest?.values() ?? [])];
     this.#trusted = new Map(
-      Array.from(manifest?.values() ?? [], ({ text, parsed }) => [
-        text,
-        new ParsedDocument(schema, parsed),
-      ]),
+      trusted.map(({ text, parsed }) => [text, new ParsedDocument(schema, parsed)]),
     );
-    const maxWaitMs = Math.min(limits.maxDocumentWaitMs, responseTimeoutMs);
+    const maxWaitMs = Math.min(config.limits.maxDocumentWaitMs, config.responseTimeoutMs);
     this.#withToken = createSection(maxWaitMs);
     this.#withoutToken = createSection(maxWaitMs);
   }

@@ -86,7 +86,7 @@ export function subscribeToChanges(streams: Streams, config: Config): Plugin<Cal
       }
     } catch (error) {
       stream.end(toError(error));
-      yield { errors: [toExecutionError(toError(error))] };
+      yield { errors: [toExecutionError(error)] };
     } finally {
       stream.close();
     }

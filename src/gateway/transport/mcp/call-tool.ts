@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import type { ExecutionResult } from 'graphql';
 
 import type { ErrorCode } from '../../contract/error-codes.ts';
-import { InvalidInput, type Issue, toError } from '../../contract/gateway-error.ts';
+import { InvalidInput, type Issue } from '../../contract/gateway-error.ts';
 import { toClientResult, toExecutionError } from '../../operation/client-errors.ts';
 import { isObject, type JsonObject } from '../../operation/json-text.ts';
 import { type EndpointOptions, isStream } from '../../operation/perform.ts';
@@ -142,7 +142,7 @@ export async function callTool(
     if (isStream(results)) throw new Error('A tool subscribes.');
     result = results;
   } catch (error) {
-    result = { errors: [toExecutionError(toError(error))] };
+    result = { errors: [toExecutionError(error)] };
   }
   return toToolResult(toClientResult(result, log, requestLog), requestLog.codes);
 }

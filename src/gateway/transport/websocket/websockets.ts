@@ -5,12 +5,7 @@ import { CloseCode, type Context as ProtocolContext, makeServer, type Server } f
 import type { WebSocket } from 'ws';
 
 import { callerKeyOf, requireAnyScope } from '../../auth/caller.ts';
-import {
-  GatewayError,
-  toError,
-  Unauthenticated,
-  Unavailable,
-} from '../../contract/gateway-error.ts';
+import { GatewayError, Unauthenticated, Unavailable } from '../../contract/gateway-error.ts';
 import { toGatewayError } from '../../database/database-errors.ts';
 import type { Recipient } from '../../database/recipient.ts';
 import { toClientResult, toExecutionError } from '../../operation/client-errors.ts';
@@ -106,7 +101,7 @@ async function performOperation(
     const asked = { req, res: undefined, requestLog, recipient, caller, params };
     results = await executor({ ...asked, acceptsStream: true });
   } catch (error) {
-    results = { errors: [toExecutionError(toError(error))] };
+    results = { errors: [toExecutionError(error)] };
   }
   if (!isStream(results)) return toClientResult(results, log, requestLog);
   const stream = mapAsyncIterator(results, (result) => toClientResult(result, log, requestLog));
