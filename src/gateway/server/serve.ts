@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { type AddressInfo, isIPv6, type Server } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 
+import { type DocumentNode, type GraphQLSchema, NoDeprecatedCustomRule, validate } from 'graphql';
+
 import { deleteOldChanges, readLogSize } from '../changes/change-log.ts';
 import { type Config, ConfigError } from '../config/config.ts';
 import { toError } from '../contract/gateway-error.ts';
@@ -12,7 +14,6 @@ import { readManifest } from '../operation/manifest.ts';
 import { checkDatabase } from '../schema/check-database.ts';
 import type { Store } from '../store.ts';
 import type { Log } from '../telemetry/log.ts';
-import { announceDeprecated } from './announce.ts';
 import { fillSample } from './fill-sample.ts';
 import { run } from './run.ts';
 
@@ -27,6 +28,19 @@ async function listen(server: Server, { host, port }: Config): Promise<string> {
   });
   const { address, port: bound }: Partial<AddressInfo> = Object(server.address());
   return `http://${isIPv6(address ?? '') ? `[${address}]` : address}:${bound}`;
+}
+
+/** Warns about each document of the operator that uses deprecated parts of the schema. `noun` says what it is. */
+function announceDeprecated(
+  noun: string,
+  documents: ReadonlyMap<string, { readonly parsed: DocumentNode }>,
+  schema: GraphQLSchema,
+  log: Log,
+): void {
+  for (const [name, { parsed }] of documents) {
+    const found = validate(schema, parsed, [NoDeprecatedCustomRule]).map(({ message }) => message);
+    if (found.length > 0) log.warn(`The ${noun} ${name}: ${[...new Set(found)].join(' ')}`);
+  }
 }
 
 /**
