@@ -63,8 +63,8 @@ function untilError({
     if (context.hasFailed) return null;
     try {
       const value: unknown = await resolve(source, args, context, info);
-      if (isLeafType(named))
-        for (const one of [value].flat()) if (one != null) named.serialize(one);
+      const values = [value].flat().filter((one) => one != null);
+      if (isLeafType(named)) for (const one of values) named.serialize(one);
       return value;
     } catch (error) {
       context.hasFailed = true;
