@@ -6,7 +6,6 @@ import { z } from 'zod';
 
 import { ConfigError } from '../config/config.ts';
 import { toError } from '../contract/gateway-error.ts';
-import { perObject } from '../database/per-object.ts';
 import { type Bounds, validateDocument } from './accept/validation.ts';
 
 interface TrustedDocument {
@@ -54,18 +53,12 @@ function readJson(file: string): unknown {
   }
 }
 
-// Caches each manifest, so that the manifest checked before the database opens is also the manifest in use.
-const manifestsOf = perObject((_schema: GraphQLSchema) => new WeakMap<Bounds, Manifest>());
-
 /**
- * Reads the manifest of trusted documents, once for each schema and configuration, and validates them. Each is validated
- * only once, so of the limits on documents, only the length applies.
+ * Reads and validates the trusted documents. Callers can't make the gateway validate them again, so of the limits on
+ * documents, only the length applies.
  * @throws ConfigError if the file is not a manifest, or if two documents have the same id or one can't be executed
  */
 export function readManifest(file: string, schema: GraphQLSchema, bounds: Bounds): Manifest {
-  const manifests = manifestsOf(schema);
-  const known = manifests.get(bounds);
-  if (known) return known;
   const { data: texts } = Texts.safeParse(readJson(file));
   if (!texts) {
     throw new ConfigError(
@@ -89,6 +82,5 @@ export function readManifest(file: string, schema: GraphQLSchema, bounds: Bounds
       );
     }
   }
-  manifests.set(bounds, manifest);
   return manifest;
 }
