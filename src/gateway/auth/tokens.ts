@@ -68,27 +68,19 @@ function createKeysFetch(): FetchImplementation {
   };
 }
 
-function createKeyFinder(url: URL): JWTVerifyGetKey {
-  const find = createRemoteJWKSet(url, {
+const createKeyFinder = (url: URL): JWTVerifyGetKey =>
+  createRemoteJWKSet(url, {
     timeoutDuration: KEYS_TIMEOUT_MS,
     cacheMaxAge: KEYS_AGE_MS,
     cooldownDuration: KEYS_COOLDOWN_MS,
     [customFetch]: createKeysFetch(),
   });
-  return async (header, token) => {
-    try {
-      return await find(header, token);
-    } catch (error) {
-      // Errors other than these mean that the key set can't be fetched or read, which is not the token's fault.
-      const isAboutToken =
-        error instanceof errors.JWKSNoMatchingKey ||
-        error instanceof errors.JWKSMultipleMatchingKeys ||
-        error instanceof errors.JOSENotSupported;
-      if (isAboutToken || error instanceof Unavailable) throw error;
-      throw notVerifiable(error);
-    }
-  };
-}
+
+// The key set can't be fetched or read, which is not the token's fault.
+const OF_KEYS = ['ERR_JOSE_GENERIC', 'ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID'];
+const isOfToken = (error: unknown): error is Error =>
+  error instanceof z.ZodError ||
+  (error instanceof errors.JOSEError && !OF_KEYS.includes(error.code));
 
 /** Verifies a token that several keys fit. @throws JOSEError, or the error of an unusable key if no other has signed it */
 async function verifyWithEach(
@@ -146,10 +138,8 @@ export function createVerify({
       return Claims.parse(payload);
     } catch (error) {
       if (error instanceof errors.JWTExpired) throw new Unauthenticated('The token has expired.');
-      if (error instanceof errors.JOSEError || error instanceof z.ZodError) {
-        throw new Unauthenticated('The token is not valid.', reasonOf(error));
-      }
-      // An error that is not a GatewayError means that the key set contains an unusable key: too short, or malformed.
+      if (isOfToken(error)) throw new Unauthenticated('The token is not valid.', reasonOf(error));
+      // Any other error is about the key set: it can't be fetched, or contains an unusable key.
       throw error instanceof GatewayError ? error : notVerifiable(error);
     }
   };
