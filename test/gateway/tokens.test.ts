@@ -263,6 +263,11 @@ describe('the keys of an issuer', () => {
     await expectAccepted(ownGateway, await elliptic.mint());
   });
 
+  it('do not make a token invalid if they are malformed', async () => {
+    ownServer.keys = [{ ...elliptic, publicJwk: Object('no key') }];
+    await expectUnavailable(ownGateway, await elliptic.mint());
+  });
+
   it('are fetched at most once a second while their server is down, whatever tokens arrive', async () => {
     ownServer.keys = undefined;
     const forged = await (await createKey('forged')).mint();
@@ -332,7 +337,7 @@ async function expectUnavailable(gateway: Gateway, token: string): Promise<void>
   expect(logged).toHaveLength(1);
   for (const entry of logged) {
     const { err } = entry as { err: Error };
-    expect(`${err.message} ${String(err.cause)}`).toMatch(/Expected 200 OK|ECONNREFUSED/);
+    expect(`${err.message} ${String(err.cause)}`).toMatch(/Expected 200 OK|ECONNREFUSED|malformed/);
     expect(`${JSON.stringify(entry)} ${err.stack}`).not.toContain(token);
   }
 }
