@@ -219,13 +219,13 @@ describe('a WebSocket beyond MAX_STREAMS', () => {
     for (const { socket } of [...callers, ...strangers]) socket.terminate();
   });
 
-  it('replaces the oldest one without an operation if all have an accepted token', async () => {
+  it('replaces the oldest one without an operation of the caller with the most', async () => {
     const ann = await authorization('ann');
     const busy = await openInitialized(tiny, ann);
     busy.send({ type: 'subscribe', id: '1', payload: await subscriptionTo(gateway) });
     await expect.poll(() => countStreams(tiny), WAIT).toBe(1);
-    const idle = [await openInitialized(tiny, ann), await openInitialized(tiny, ann)];
     const bob = await openInitialized(tiny, await authorization('bob'));
+    const idle = [await openInitialized(tiny, ann), await openInitialized(tiny, ann)];
     const carl = await openInitialized(tiny, await authorization('carl'));
     expect(await idle[0]?.closed).toMatchObject(FULL);
     await makeCategory(gateway, 'seen');

@@ -7,6 +7,7 @@ import type { WebSocket } from 'ws';
 import { callerKeyOf, requireAnyScope } from '../../auth/caller.ts';
 import { GatewayError, Unauthenticated, Unavailable } from '../../contract/gateway-error.ts';
 import { toGatewayError } from '../../database/database-errors.ts';
+import { findMost } from '../../database/fair-queue.ts';
 import type { Recipient } from '../../database/recipient.ts';
 import { toClientResult, toExecutionError } from '../../operation/client-errors.ts';
 import { type EndpointOptions, isStream, type Results } from '../../operation/perform.ts';
@@ -162,10 +163,20 @@ function limitUnadmitted(connection: Connection, maxBytes: number): void {
   socket.on('data', limit);
 }
 
-/** Returns the WebSocket without an operation that a new one replaces: the oldest without an accepted token, or of all. */
+/**
+ * Returns the WebSocket without an operation that a new one replaces: the oldest of those whose token has not been
+ * accepted, so that no number of them takes the place of another, or else of the caller with the most of these.
+ */
 function findReplaceable(connections: Iterable<Connection>): Connection | undefined {
-  const idle = [...connections].filter(({ endOf }) => endOf.size === 0);
-  return idle.find(({ callerKey }) => callerKey === undefined) ?? idle[0];
+  const idleOf = new Map<string | undefined, Connection[]>();
+  for (const connection of connections) {
+    if (connection.endOf.size > 0) continue;
+    const idle = idleOf.get(connection.callerKey) ?? [];
+    idle.push(connection);
+    idleOf.set(connection.callerKey, idle);
+  }
+  const replaceable = idleOf.get(undefined) ?? findMost(idleOf.values(), ({ length }) => length, 0);
+  return replaceable?.[0];
 }
 
 /** Creates GraphQL over WebSocket, with the protocol graphql-transport-ws. */
