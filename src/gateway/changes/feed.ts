@@ -54,7 +54,7 @@ function createSelect(
     const pick = (matches: readonly unknown[]) =>
       changes.filter((_change, index) => matches[index] === true);
     return found.some((match) => match instanceof Promise)
-      ? Promise.all(found).then(pick)
+      ? Promise.all(found.map(async (match) => match)).then(pick)
       : pick(found);
   };
 }

@@ -69,6 +69,9 @@ interface OfParent {
   readonly id: string;
 }
 
+const whereParent = (ofParent?: OfParent): Sql[] =>
+  ofParent ? [raw(`${ofParent.column} = ${ofParent.id}`)] : [];
+
 /**
  * Parses the cursors. Returns the function that compares positions of rows with them. Those of a parent's rows begin with
  * the parent: PostgreSQL then reads an index that does too, where it would else read the rows of all parents.
@@ -120,7 +123,7 @@ export function createToWindow<Row>(listing: Listing<Row>): ToWindow {
     const rare = ofParent ? undefined : samples;
     const { conditions, planning, load } = listing.parseFilter(args.filter, rare);
     const compare = parseCursors(listing, field, args);
-    const isOfParent = ofParent ? [raw(`${ofParent.column} = ${ofParent.id}`)] : [];
+    const isOfParent = whereParent(ofParent);
     const filters = toWhere(conditions, id);
     const isDescending = direction === 'DESC';
     const backwards = args.last != null;
