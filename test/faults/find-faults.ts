@@ -19,7 +19,7 @@ const SQL_WORD = /(?<=\s)(?:[<>]=?|[-+]|and|desc|for update)(?=[\s),`]|\$)/g;
 // Methods whose result has the type of their object.
 const OMITTED = /\.(?:filter|slice|toSorted|toReversed|replaceAll|trim|toLowerCase)$/;
 
-/** Finds plausible mistakes in a source file; returns the name of each, and the file with it. */
+/** Derives faults from a source file: plausible mistakes that leave it valid. Each has a name, and the file with it. */
 export function findFaults(path: string, source: string) {
   const faults: { path: string; name: string; source: string }[] = [];
   const replace = ({ start, end }: Span, ...replacements: string[]): void => {

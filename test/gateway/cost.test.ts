@@ -80,6 +80,7 @@ describe('the cost of an operation', () => {
     [search, 1, LIST + SEARCH * WHOLE, { filter: { name: 'cat' } }],
     [search, 1, LIST + SEARCH * WHOLE * SHORT, { filter: { name: 'a b c' } }],
     [page, 1, LIST + 20 * (ROW + 2), { n: null }],
+    ['{ pets(first: null) { nodes { id } } }', 1, LIST + 20 * (ROW + 2)],
     [page, 1, LIST + 100 * (ROW + 2), { n: 1e9 }],
     ['query ($n: Int = 4) { pets(first: $n) { nodes { id } } }', 1, LIST + 4 * (ROW + 2)],
     [

@@ -270,9 +270,9 @@ it.each(['/', '/health', '/ready', '/docs', '/openapi.json', '/schema.graphql', 
   },
 );
 
-/** Creates a category with the same idempotency key each time. */
-async function make(to: Gateway, sub: string | undefined, name: string) {
-  const query = `mutation { createCategory(input: { name: "${name}" }, idempotencyKey: "1") {
+/** Creates a category, with the same idempotency key unless another is given. */
+async function make(to: Gateway, sub: string | undefined, name: string, key = '1') {
+  const query = `mutation { createCategory(input: { name: "${name}" }, idempotencyKey: "${key}") {
     ... on Category { id } ... on Error { code } } }`;
   const headers = sub === undefined ? {} : bearing(await mint({ sub, scope: 'pets:write' }));
   return (await post(to, query, headers)).data.createCategory;
@@ -288,4 +288,10 @@ it('an idempotency key belongs to its caller, so other callers can use the same 
   expect(await make(gateway, 'bob', 'BB')).toEqual(ofBob);
   expect(await make(open, undefined, 'CCC')).toEqual(ofNobody);
   expect(await make(gateway, 'ann', 'BB')).toEqual({ code: 'IDEMPOTENCY_CONFLICT' });
+});
+
+it('a caller with a token can write again with another idempotency key', async () => {
+  const first = await make(gateway, 'eve', 'D', '2');
+  const second = await make(gateway, 'eve', 'E', '3');
+  expect([first, second]).toEqual([{ id: expect.any(String) }, { id: expect.any(String) }]);
 });
