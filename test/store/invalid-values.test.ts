@@ -51,6 +51,13 @@ describe('a mutation with an invalid value', () => {
     ['the year 0 in UTC', order({ shipDate: '0001-01-01T00:00:00+01:00' }), 'input.shipDate'],
     ['the year 10000', order({ shipDate: '9999-12-31T23:59:59-01:00' }), 'input.shipDate'],
     ['a line of 0 units', cart({ petId: '1', quantity: 0 }), 'input.1.quantity', 1],
+    ['no line', ['placeOrders', { input: [] }], 'input'],
+    [
+      'two lines for a pet',
+      ['updatePets', { input: [{ id: '1' }, { id: '01' }] }],
+      'input.1.id',
+      1,
+    ],
     ['an invalid id in a line', cart({ petId: 'x', quantity: 1 }), 'input.1.petId', 1],
   ])('is rejected with its place, and changes nothing: %s', async (...row) => {
     const [, [name, args], place, line = null] = row;

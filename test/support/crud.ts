@@ -4,7 +4,6 @@ import {
   type GraphQLField,
   type GraphQLInputField,
   type GraphQLInputObjectType,
-  type GraphQLSchema,
   isEnumType,
   isInputObjectType,
   isLeafType,
@@ -167,8 +166,8 @@ export function argumentsFor(
 }
 
 /** Returns what to select of a mutation's result: the ids of the rows. */
-export function selectionOf({ name }: Crud, of: GraphQLSchema = schema): string {
-  const result = getNamedType(of.getMutationType()?.getFields()[name]?.type);
+function selectionOf({ name }: Crud): string {
+  const result = getNamedType(schema.getMutationType()?.getFields()[name]?.type);
   const [success] = result && 'getTypes' in result ? result.getTypes() : [];
   const [field] = Object.values(success?.getFields() ?? {});
   const isLines = field && isListType(getNullableType(field.type));
@@ -176,7 +175,7 @@ export function selectionOf({ name }: Crud, of: GraphQLSchema = schema): string 
 }
 
 /** Creates a row of a type with the fields that it needs, and the rows that it refers to; returns its id. */
-export async function makeRow(gateway: Gateway, type: string): Promise<string> {
+async function makeRow(gateway: Gateway, type: string): Promise<string> {
   const crud = CRUD.find((one) => one.kind === 'create' && one.type === type);
   if (!crud) throw new Error(`No mutation creates a ${type}.`);
   const idOf = await makeReferences(gateway, crud);
@@ -188,7 +187,7 @@ export async function makeRow(gateway: Gateway, type: string): Promise<string> {
 }
 
 /** Creates a row of each type that a mutation's input refers to, and returns a function that returns their ids. */
-export async function makeReferences(gateway: Gateway, { type, kind }: Crud): Promise<IdOf> {
+async function makeReferences(gateway: Gateway, { type, kind }: Crud): Promise<IdOf> {
   const ids = new Map<string, string>();
   if (kind !== 'delete') {
     for (const { name, type: fieldType } of Object.values(inputOf(`New${type}`).getFields())) {

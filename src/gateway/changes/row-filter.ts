@@ -14,14 +14,14 @@ import type { Change } from './change-log.ts';
 export type RowFilter = readonly ColumnCondition[];
 
 /** Checks the text of a column of a recorded row: in memory, and in the change log with SQL. */
-interface Check<Result = boolean | Promise<boolean>> {
+interface TextCheck<Result = boolean | Promise<boolean>> {
   readonly isMet: (text: string, source: DataSource) => Result;
   readonly toSql: (text: Sql) => Sql;
 }
 
 const textOf = ({ kind }: Field, value: unknown): string => String(kind.toParameter(value));
 
-function checkValue({ op, field, value }: ColumnCondition): Check<boolean> {
+function checkValue({ op, field, value }: ColumnCondition): TextCheck<boolean> {
   if (op === '>=' || op === '<=') {
     const limit = Number(value);
     return {
@@ -37,7 +37,10 @@ function checkValue({ op, field, value }: ColumnCondition): Check<boolean> {
 }
 
 /** Checks the related row, given the text of its id. */
-function checkRelated(condition: ColumnCondition, { table }: Relation): Check<Promise<boolean>> {
+function checkRelated(
+  condition: ColumnCondition,
+  { table }: Relation,
+): TextCheck<Promise<boolean>> {
   const { field } = condition;
   const { isMet, toSql } = checkValue(condition);
   const isOther = sql`(${toSql(raw(`${field.ownColumn}::text`))}) is not true`;
@@ -57,7 +60,7 @@ function checkRelated(condition: ColumnCondition, { table }: Relation): Check<Pr
 const checksOf = (filter: RowFilter) =>
   filter.map((condition) => {
     const { of, field } = condition;
-    const check: Check = of ? checkRelated(condition, of) : checkValue(condition);
+    const check: TextCheck = of ? checkRelated(condition, of) : checkValue(condition);
     return { ...check, column: of?.by ?? field.ownColumn, initial: of ? null : field.initial };
   });
 

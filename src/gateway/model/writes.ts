@@ -26,7 +26,7 @@ export interface Writes<Row> {
   readonly delete: Mutate<Deleted>;
 }
 
-interface Options<Row, New> {
+interface WriteOptions<Row, New> {
   readonly newRule: z.ZodType<New>;
   readonly updateRule: z.ZodType<Partial<Row>>;
   /** Returns the part of a new row that is in the digest of an idempotent write. */
@@ -40,7 +40,7 @@ interface Options<Row, New> {
 
 const createInserts = <Row extends object, New extends object>(
   { type, normalize, normalizeAll }: StoredTable<Row>,
-  { newRule, toDigest, constraints, insert }: Options<Row, New>,
+  { newRule, toDigest, constraints, insert }: WriteOptions<Row, New>,
 ): Pick<Writes<Row>, 'create' | 'createMany'> => ({
   create: defineWrite({
     operation: `create${type}`,
@@ -62,7 +62,7 @@ const createInserts = <Row extends object, New extends object>(
 
 function createUpdates<Row extends object, New extends object>(
   table: StoredTable<Row>,
-  { updateRule, constraints, notFound: NotFound }: Options<Row, New>,
+  { updateRule, constraints, notFound: NotFound }: WriteOptions<Row, New>,
 ): Pick<Writes<Row>, 'update' | 'updateMany'> {
   const { type, name, all, normalize, normalizeAll } = table;
   const Line = z
@@ -111,7 +111,7 @@ function createUpdates<Row extends object, New extends object>(
 
 const createDelete = <Row extends object, New extends object>(
   { type, name, id: { column } }: StoredTable<Row>,
-  { notFound: NotFound, inUse: InUse }: Options<Row, New>,
+  { notFound: NotFound, inUse: InUse }: WriteOptions<Row, New>,
 ): Writes<Row>['delete'] =>
   defineWrite({
     operation: `delete${type}`,
@@ -129,7 +129,7 @@ const createDelete = <Row extends object, New extends object>(
 
 export const createWrites = <Row extends object, New extends object>(
   table: StoredTable<Row>,
-  options: Options<Row, New>,
+  options: WriteOptions<Row, New>,
 ): Writes<Row> => ({
   ...createInserts(table, options),
   ...createUpdates(table, options),

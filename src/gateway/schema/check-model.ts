@@ -7,7 +7,7 @@ import type { Repository } from '../repository.ts';
 import type { Log } from '../telemetry/log.ts';
 
 /** A part of the database, such as a column, with what the model says about it. */
-interface Part {
+interface ModelPart {
   /** The name that readParts gives it. Names of several columns are sorted. */
   readonly name: string;
   readonly wanted: string;
@@ -18,7 +18,7 @@ interface Part {
 const join = (names: readonly string[]): string => names.toSorted().join(', ');
 
 /** Returns the parts of a table in the model, each once. */
-function partsOf({ name, fields, enums, uniques, foreignKeys }: Repository): Part[] {
+function partsOf({ name, fields, enums, uniques, foreignKeys }: Repository): ModelPart[] {
   const columns: Field[] = Object.values(fields);
   const single = columns.filter(({ isUnique }) => isUnique).map((field) => [field]);
   return [

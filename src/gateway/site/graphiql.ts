@@ -19,7 +19,7 @@ interface MenuItem {
 }
 
 /** Reads GraphiQL's example operations, in the order of their file names. The first line is `# group: title`. */
-export async function readExamples(folder: URL): Promise<MenuItem[]> {
+async function readExamples(folder: URL): Promise<MenuItem[]> {
   const names = await readdir(folder);
   return Promise.all(
     names.toSorted().map(async (name) => {

@@ -82,7 +82,7 @@ const canRead = ({ auth, documents }: Config): boolean =>
 const MAX_SHOWN = 8;
 
 /** Returns the query for the latest changes: the columns of each row, and the name of the first object that it refers to. */
-export function changesQuery({ schema, repositories }: Pick<Store, 'schema' | 'repositories'>) {
+function changesQuery({ schema, repositories }: Pick<Store, 'schema' | 'repositories'>) {
   const parts = Array.from(repositories, ([type, { columns }]) => {
     const object = schema.getType(type);
     const fields = isObjectType(object) ? object.getFields() : {};

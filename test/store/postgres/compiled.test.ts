@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
 import { openCopyOnPostgres } from '../../support/databases.ts';
-import { startGateway } from '../../support/gateway.ts';
+import { gateway, useGateway } from '../../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 
 /** The generic terms in the comment, and the pet store's terms. */
@@ -30,26 +30,26 @@ const [query = '', , statement = ''] = Array.from(
   ([block]) => toStore(block.replaceAll(/^ \* {5}/gm, '')),
 );
 
+useGateway({}, openCopyOnPostgres);
+
 it("a query is compiled to the statement shown in the compiler's comment", async () => {
-  const gateway = await startGateway({}, openCopyOnPostgres);
   for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
     gateway.statements.length = 0;
     await gateway.data(query);
   }
   expect(gateway.statements.map(onOneLine)).toEqual([onOneLine(statement)]);
-  await gateway.close();
 });
 
+/** Returns the statements for pages of several sizes. */
+const textsOf = async (selected: string): Promise<Set<string>> => {
+  const list = `query ($first: Int, $last: Int) { categories(first: $first, last: $last) { ${selected} } }`;
+  for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) await gateway.data(list);
+  gateway.statements.length = 0;
+  for (const first of [0, 1, 20, 100]) await gateway.data(list, { first });
+  return new Set(gateway.statements);
+};
+
 it('pages of all sizes share a statement, unless pageInfo is selected', async () => {
-  const gateway = await startGateway({}, openCopyOnPostgres);
-  const textsOf = async (selected: string): Promise<Set<string>> => {
-    const list = `query ($first: Int, $last: Int) { categories(first: $first, last: $last) { ${selected} } }`;
-    for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) await gateway.data(list);
-    gateway.statements.length = 0;
-    for (const first of [0, 1, 20, 100]) await gateway.data(list, { first });
-    return new Set(gateway.statements);
-  };
   expect((await textsOf('nodes { id }')).size).toBe(1);
   expect((await textsOf('nodes { id } pageInfo { hasNextPage }')).size).toBe(4);
-  await gateway.close();
 });
