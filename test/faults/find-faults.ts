@@ -45,9 +45,10 @@ export function findFaults(path: string, source: string) {
     IfStatement: ({ test }) => replace(test, 'true', 'false'),
     ConditionalExpression: (node) => reduce(node, node.consequent, node.alternate),
     LogicalExpression: (node) => reduce(node, node.left, node.right),
-    BinaryExpression: ({ operator, left, right }) => {
+    BinaryExpression: ({ operator, left }) => {
       const mistake = MISTAKES[operator];
-      if (mistake) replace({ start: left.end, end: right.start }, ` ${mistake} `);
+      const start = source.indexOf(operator, left.end);
+      if (mistake) replace({ start, end: start + operator.length }, mistake);
     },
     CallExpression: (node) => {
       const { callee } = node;

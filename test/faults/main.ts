@@ -42,9 +42,6 @@ const settings: CliOptions = {
   watch: false,
   reporters: [{}],
   bail: 1,
-  // What a test waits for may never come.
-  testTimeout: 20_000,
-  expect: { poll: { timeout: 10_000 } },
 };
 const vite = { resolve: main.resolve ?? {}, plugins: [plugin] };
 const vitest = await createVitest('test', { ...settings, config: false }, vite);
