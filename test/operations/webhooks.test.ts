@@ -214,6 +214,15 @@ describe('the relay for webhooks', () => {
     expect(receiver.names()).toEqual(['Jo', 'Kai']);
   });
 
+  it('ends a pause when it is stopped', async () => {
+    const receiver = await startReceiver(reject(503, { 'retry-after': '3600' }));
+    const relay = await startRelay(settingsOf(gateway, receiver));
+    await sell('Lu');
+    await relay.logged(/^Receiver: status 503\. Trying again in 3600 s\.$/);
+    expect(await relay.stop()).toBe(0);
+    expect(receiver.names()).toEqual(['Lu']);
+  });
+
   it('moves its cursor with changes that are no events, several pages of them', async () => {
     const receiver = await startReceiver();
     const settings = settingsOf(gateway, receiver);

@@ -33,6 +33,40 @@ describeOnGateways(() => {
       );
     });
 
+    it('is the same in each of its aliases, beside pages and groups', async () => {
+      const [none, two] = [await makePets(0), await makePets(2)];
+      const page = 'a: totalCount nodes { status } b: totalCount';
+      const groups = 'groups(by: STATUS) { nodes { count } }';
+      const available = { status: 'AVAILABLE' };
+      await expectData(
+        `{ ids: categories(filter: { ids: ["${none.id}", "${two.id}"] }) {
+          x: totalCount y: totalCount nodes { pets(first: 1) { ${page} ${groups} } } }
+        twice: pets(filter: { categoryId: "${two.id}" }) { a: totalCount b: totalCount } }`,
+        {
+          ids: {
+            x: 2,
+            y: 2,
+            nodes: [
+              { pets: { a: 0, nodes: [], b: 0, groups: { nodes: [] } } },
+              { pets: { a: 2, nodes: [available], b: 2, groups: { nodes: [{ count: 2 }] } } },
+            ],
+          },
+          twice: { a: 2, b: 2 },
+        },
+      );
+    });
+
+    it('includes the pets that a mutation adds', async () => {
+      const { id } = await makePets(1);
+      const data = await gateway.data(`mutation {
+      createPet(input: { name: "Rex", categoryId: "${id}" }) { ... on Pet { category { petCount } } }
+      updateCategory(id: "${id}", input: {}) { ... on Category { petCount } } }`);
+      expect(data).toEqual({
+        createPet: { category: { petCount: 2 } },
+        updateCategory: { petCount: 2 },
+      });
+    });
+
     it('is in one statement for all categories of a batch', async () => {
       const [one, two] = [await makePets(1), await makePets(2)];
       gateway.statements.length = 0;
