@@ -111,6 +111,23 @@ describe('last_changes', () => {
     expect(earlier.changes.nodes).toMatchObject([{ kind: 'CREATED', after: { quantity: 2 } }]);
   });
 
+  it.each(['last_changes', 'who_changed'])(
+    '%s shows where a pet was moved, and how a category is described',
+    async (tool) => {
+      const client = await connectClient(gateway);
+      const [from, to] = [await makeCategory(gateway), await makeCategory(gateway)];
+      const id = await makePet(gateway, { categoryId: from });
+      await mutate(gateway, 'updatePet', { id, input: { categoryId: to } });
+      await mutate(gateway, 'updateCategory', { id: to, input: { description: 'Small.' } });
+      await untilSettled(gateway.db);
+      const { data } = await callTool(client, tool, { types: ['CATEGORY', 'PET'], last: 2 });
+      expect(data.changes.nodes).toMatchObject([
+        { petId: id, before: { categoryId: from }, after: { categoryId: to } },
+        { categoryId: to, before: { description: null }, after: { description: 'Small.' } },
+      ]);
+    },
+  );
+
   it('returns changes to what is gone without an error', async () => {
     const client = await connectClient(gateway);
     const id = await makePet(gateway, { name: 'Gone', stock: 2 });

@@ -83,7 +83,7 @@ const CORRECT = 'Correct the arguments and call again.';
 const ADVICE: Readonly<Record<string, string>> = {
   INVALID_ID: CORRECT,
   INVALID_INPUT: CORRECT,
-  INVALID_CURSOR: 'Pass a cursor from a result of this tool unchanged, or none.',
+  INVALID_CURSOR: 'Pass a cursor from an earlier result unchanged, or none.',
   QUERY_TOO_COSTLY: FEWER,
   RESPONSE_TOO_LARGE: FEWER,
   IDEMPOTENCY_CONFLICT:
