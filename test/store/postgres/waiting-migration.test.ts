@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+
+import { readConfig } from '../../../src/gateway/config/config.ts';
+import { createLog } from '../../../src/gateway/telemetry/log.ts';
+import { openCopyOnPostgres } from '../../support/databases.ts';
+import { gateway, useGateway } from '../../support/gateway.ts';
+import { makePet } from '../../support/make.ts';
+import { holdLock, migratePostgres, runSql } from '../../support/postgres.ts';
+
+useGateway({}, openCopyOnPostgres);
+
+const NAME = '20261129190000_drop_unused_indexes';
+
+it('a migration that waits for a long transaction lets requests pass, and is applied after it', async () => {
+  const url = gateway.databaseUrl;
+  await runSql(
+    url,
+    `delete from _prisma_migrations where migration_name = '${NAME}';
+     create index pets_name_trgm_idx on pets (name)`,
+  );
+  const end = await holdLock(url, 'select from pets');
+  const warnings: unknown[] = [];
+  const log = createLog('silent');
+  log.warn = (text: unknown) => void warnings.push(text);
+  const migrated = migratePostgres(url, readConfig({}), log);
+  await expect.poll(() => warnings).toEqual([expect.stringContaining(`Migration ${NAME} waits`)]);
+  await makePet(gateway);
+  expect(await gateway.data('{ pets(first: 1) { nodes { name } } }')).toMatchObject({ pets: {} });
+  await end();
+  await migrated;
+  expect(await runSql(url, "select from pg_class where relname = 'pets_name_trgm_idx'")).toEqual(
+    [],
+  );
+});
