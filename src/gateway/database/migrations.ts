@@ -10,6 +10,7 @@ const LOCK_ID = 7_246_531;
 
 const UNDEFINED_TABLE = '42P01';
 const LOCK_NOT_AVAILABLE = '55P03';
+const INSUFFICIENT_PRIVILEGE = '42501';
 
 // While a migration waits for a table that a long transaction uses, all requests that use this table wait behind it. So
 // a migration gives up soon, and lets the requests pass before it tries again.
@@ -109,13 +110,21 @@ const FIND_EXTENSIONS = `SELECT set_config('search_path', concat_ws(', ', curren
   FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace
   WHERE nspname <> 'pg_catalog' AND NOT nspname = ANY (current_schemas(false)))), true)`;
 
+/** Returns what to do if the role lacks a right, or else nothing. */
+export const adviceOn = (error: unknown): string =>
+  codeOf(error) === INSUFFICIENT_PRIVILEGE
+    ? ' A role that does not own the tables needs MIGRATE=false and the rights in docs/operations.md.'
+    : '';
+
 async function apply(runSql: RunSql, { name, script, checksum }: Migration): Promise<void> {
   try {
     await runSql(FIND_EXTENSIONS);
     await runSql(script);
   } catch (error) {
     const { message } = toError(error);
-    throw new MigrationError(`Migration ${name} failed: ${message}.`, { cause: error });
+    throw new MigrationError(`Migration ${name} failed: ${message}.${adviceOn(error)}`, {
+      cause: error,
+    });
   }
   await runSql(
     `INSERT INTO "_prisma_migrations"

@@ -1,7 +1,10 @@
 import { expect, it } from 'vitest';
 
 import { deleteOldChanges } from '../../../src/gateway/changes/change-log.ts';
+import { readConfig } from '../../../src/gateway/config/config.ts';
 import { deleteOldKeys } from '../../../src/gateway/model/idempotency.ts';
+import { openDatabaseOf } from '../../../src/gateway/server/serve.ts';
+import { createLog } from '../../../src/gateway/telemetry/log.ts';
 import { petStore } from '../../../src/store/index.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { blocksOf, read } from '../../support/documents.ts';
@@ -18,7 +21,9 @@ async function createRole() {
   const { href } = Object.assign(new URL(url), { username: role, password: 'x' });
   return {
     url,
-    start: () => startGateway({ MIGRATE: 'false' }, openAt(href)),
+    role,
+    href,
+    start: (MIGRATE = 'false') => startGateway({ MIGRATE }, openAt(href)),
     /** Grants the rights in docs/operations.md. */
     grant: () => runSql(url, grants?.text.replaceAll('TO gateway', `TO ${role}`) ?? ''),
     drop: async () => {
@@ -48,6 +53,44 @@ it('a role with the rights in docs/operations.md can execute every operation', a
   await deleteOldKeys(gateway.db, 0);
   expect(unexpected).toEqual([]);
   await gateway.close();
+  await drop();
+});
+
+it('a role that does not own the tables is told what it needs if it is to migrate them', async () => {
+  const { url, start, grant, drop } = await createRole();
+  await grant();
+  await runSql(
+    url,
+    `delete from _prisma_migrations where migration_name ~ 'who_changed';
+     grant select on _prisma_migrations to public`,
+  );
+  await expect(start('true')).rejects.toThrow(
+    /(?:permission denied|must be owner).* A role that does not own the tables needs MIGRATE=false and the rights in docs\/operations.md\./,
+  );
+  await drop();
+});
+
+it('a role that lacks rights to rows causes a warning that names them', async () => {
+  const { url, role, href, grant, drop } = await createRole();
+  await grant();
+  const warningsOf = async (): Promise<unknown[]> => {
+    const warnings: unknown[] = [];
+    const log = createLog('silent');
+    log.warn = (text: unknown) => void warnings.push(text);
+    const config = readConfig({ DATABASE_URL: href, MIGRATE: 'false' });
+    const db = await openDatabaseOf(petStore, config, log);
+    await db.close();
+    return warnings;
+  };
+  expect(await warningsOf()).toEqual([]);
+  await runSql(
+    url,
+    `revoke insert on orders from ${role}; revoke delete on changes from ${role};
+     revoke usage on sequence pets_id_seq from ${role}`,
+  );
+  expect(await warningsOf()).toEqual([
+    `The role ${role} lacks rights, and requests that need them will fail: INSERT on orders, DELETE on changes, USAGE on public.pets_id_seq.`,
+  ]);
   await drop();
 });
 
