@@ -58,7 +58,7 @@ const ROUNDS = [
 const LENGTHY = [
   'test/gateway/{document-queue,metrics,slow-readers,stream-budget,streams,websockets}.test.ts',
   'test/store/{shared-orders,subscriptions}.test.ts',
-  'test/store/postgres/{gone-callers,stalled-connection}.test.ts',
+  'test/store/postgres/{gone-callers,stalled-connection,waiting-migration}.test.ts',
 ];
 
 export default defineConfig({

@@ -17,9 +17,12 @@ export function settingsOf(variables: Environment, ofImage: Environment = {}): C
   return readConfig({ ...ofImage, ...variables });
 }
 
-/** Opens the database of a store as its program does, and returns it with the warnings in the log. */
-export async function openStore(environment: Environment, store: Store = petStore) {
-  const warnings: unknown[] = [];
+/** Opens the database of a store as its program does, and returns it with the warnings in the log, which are added as they occur. */
+export async function openStore(
+  environment: Environment,
+  store: Store = petStore,
+  warnings: unknown[] = [],
+) {
   const log = createLog('silent');
   log.warn = (entry: unknown) => void warnings.push(entry);
   return { db: await openDatabaseOf(store, readConfig(environment), log), warnings };

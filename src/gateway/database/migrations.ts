@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { codeOf, toError } from '../contract/gateway-error.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -8,6 +9,13 @@ import type { Log } from '../telemetry/log.ts';
 const LOCK_ID = 7_246_531;
 
 const UNDEFINED_TABLE = '42P01';
+const LOCK_NOT_AVAILABLE = '55P03';
+const INSUFFICIENT_PRIVILEGE = '42501';
+
+// While a migration waits for a table that a long transaction uses, all requests that use this table wait behind it. So
+// a migration gives up soon, and lets the requests pass before it tries again.
+const LOCK_TIMEOUT = '1s';
+const PAUSE_MS = 5000;
 
 /** Runs one statement on a connection, or several if there are no values. Returns the rows of the last statement. */
 export type RunSql = (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
@@ -101,13 +109,21 @@ const FIND_EXTENSIONS = `SELECT set_config('search_path', concat_ws(', ', curren
   FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace
   WHERE nspname <> 'pg_catalog' AND NOT nspname = ANY (current_schemas(false)))), true)`;
 
+/** Returns what to do if the role lacks a right, or else nothing. */
+export const adviceOn = (error: unknown): string =>
+  codeOf(error) === INSUFFICIENT_PRIVILEGE
+    ? ' A role that does not own the tables needs MIGRATE=false and the rights in docs/operations.md.'
+    : '';
+
 async function apply(runSql: RunSql, { name, script, checksum }: Migration): Promise<void> {
   try {
     await runSql(FIND_EXTENSIONS);
     await runSql(script);
   } catch (error) {
     const { message } = toError(error);
-    throw new MigrationError(`Migration ${name} failed: ${message}.`, { cause: error });
+    throw new MigrationError(`Migration ${name} failed: ${message}.${adviceOn(error)}`, {
+      cause: error,
+    });
   }
   await runSql(
     `INSERT INTO "_prisma_migrations"
@@ -118,7 +134,7 @@ async function apply(runSql: RunSql, { name, script, checksum }: Migration): Pro
 }
 
 /**
- * Applies the next pending migration, if any, in a transaction.
+ * Applies the next pending migration, if any, in a transaction. Returns its name if it could not lock what it changes.
  *
  * The lock makes gateways that start at the same time wait for each other. It belongs to the transaction, so it is
  * released if the process dies, and works through a pooler. The pending migrations are read after the lock is acquired,
@@ -128,18 +144,24 @@ async function applyNext(
   migrations: readonly Migration[],
   runSql: RunSql,
   log: Log,
-): Promise<void> {
+): Promise<string | undefined> {
   await runSql('BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0');
+  let next: Migration | undefined;
   try {
     await runSql('SELECT pg_advisory_xact_lock($1)', [LOCK_ID]);
     await runSql(TABLE);
-    const [next] = await readPending(migrations, runSql);
-    if (next) await apply(runSql, next);
+    [next] = await readPending(migrations, runSql);
+    if (next) {
+      await runSql(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`);
+      await apply(runSql, next);
+    }
     await runSql('COMMIT');
     if (next) log.info(`Applied migration ${next.name}.`);
+    return undefined;
   } catch (error) {
     // Fails if the connection is lost; the first error says why.
     await runSql('ROLLBACK').catch(() => {});
+    if (next && codeOf(toError(error).cause) === LOCK_NOT_AVAILABLE) return next.name;
     throw error;
   }
 }
@@ -150,8 +172,17 @@ async function applyNext(
  */
 export async function migrate(folder: URL, runSql: RunSql, log: Log): Promise<void> {
   const migrations = await readMigrations(folder);
+  let reported: string | undefined;
   while ((await readPending(migrations, runSql)).length > 0) {
-    await applyNext(migrations, runSql, log);
+    const locked = await applyNext(migrations, runSql, log);
+    if (locked === undefined) continue;
+    if (locked !== reported) {
+      log.warn(
+        `Migration ${locked} waits until no other transaction uses its tables, and tries again every ${PAUSE_MS / 1000} seconds. pg_stat_activity has the open transactions (xact_start).`,
+      );
+    }
+    reported = locked;
+    await sleep(PAUSE_MS);
   }
 }
 

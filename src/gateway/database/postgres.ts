@@ -7,6 +7,7 @@ import { isUnavailable, toObstacle } from './database-errors.ts';
 import type { Readiness } from './database-metrics.ts';
 import { createDatabase, type Database, type Driver } from './database.ts';
 import {
+  adviceOn,
   type History,
   migrate,
   MigrationError,
@@ -122,7 +123,7 @@ async function withConnection<Result>(
     // PostgreSQL reported the error, or the connection was lost.
     const isFromDatabase = error instanceof DatabaseError || isUnavailable(error);
     throw isFromDatabase
-      ? new ConfigError(`DATABASE_URL: ${error.message}.`, { cause: error })
+      ? new ConfigError(`DATABASE_URL: ${error.message}.${adviceOn(error)}`, { cause: error })
       : error;
   } finally {
     await client.end();

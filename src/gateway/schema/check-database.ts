@@ -58,6 +58,37 @@ async function requireRecorded(
   );
 }
 
+/** Warns of rights that the role lacks, because only the requests that need them will fail. */
+async function warnOfRights(
+  { query }: Session,
+  repositories: readonly Repository[],
+  log: Log,
+): Promise<void> {
+  const names = repositories.map(({ name }) => name);
+  const ids = repositories.map(({ id }) => id.column);
+  const missing = await query<{ role: string; lacked: string }>(sql`
+    with needed (name, rights) as (
+      select name, array['SELECT', 'INSERT', 'UPDATE', 'DELETE']
+      from unnest(${[...names, 'idempotency_keys']}::text[]) as name
+      union all select name, array['SELECT', 'DELETE'] from unnest(array['changes', 'settled_changes']) as name
+    ), lacked as (
+      select concat(needed_right, ' on ', name) as lacked from needed cross join unnest(rights) as needed_right
+      where not case needed_right when 'DELETE' then has_table_privilege(name, needed_right)
+        else has_any_column_privilege(name, needed_right) end
+      union all select concat('USAGE on ', sequence)
+      from unnest(${names}::text[], ${ids}::text[]) as line (name, id)
+      cross join pg_get_serial_sequence(name, id) as sequence
+      where not has_sequence_privilege(sequence, 'USAGE')
+    )
+    select current_user::text as role, lacked from lacked`);
+  const [first] = missing;
+  if (!first) return;
+  log.warn(
+    `The role ${first.role} lacks rights, and requests that need them will fail: ` +
+      `${missing.map(({ lacked }) => lacked).join(', ')}.`,
+  );
+}
+
 // A node of a plan that sorts. A Merge Append, which reads partitions in order, has a sort key, but sorts nothing.
 const SORT = /^(?: *-> +)?(?:Incremental )?Sort$/;
 
@@ -147,6 +178,7 @@ export const checkDatabase = (db: Database, store: Store, log: Log): Promise<voi
     await requirePlainNames(session, repositories);
     await requireModel(session, repositories, store.migrations, log);
     await requireRecorded(session, repositories);
+    await warnOfRights(session, repositories, log);
     await requireComputedTypes(session, store);
     await requireSortIndexes(session, repositories);
   });

@@ -7,6 +7,7 @@ import { sendEveryOperation } from '../../support/every-operation.ts';
 import { openAt, startGateway } from '../../support/gateway.ts';
 import { deleteChanges, deleteKeys } from '../../support/maintenance.ts';
 import { runSql } from '../../support/postgres.ts';
+import { warningsAtStart } from '../../support/start.ts';
 
 /** Creates a database, and a role for its gateways. */
 async function createRole() {
@@ -17,7 +18,9 @@ async function createRole() {
   const { href } = Object.assign(new URL(url), { username: role, password: 'x' });
   return {
     url,
-    start: () => startGateway({ MIGRATE: 'false' }, openAt(href)),
+    role,
+    href,
+    start: (MIGRATE = 'false') => startGateway({ MIGRATE }, openAt(href)),
     /** Grants the rights in docs/operations.md. */
     grant: () => runSql(url, grants?.text.replaceAll('TO gateway', `TO ${role}`) ?? ''),
     drop: async () => {
@@ -47,6 +50,36 @@ it('a role with the rights in docs/operations.md can execute every operation', a
   await deleteKeys(gateway, 0);
   expect(unexpected).toEqual([]);
   await gateway.close();
+  await drop();
+});
+
+it('a role that does not own the tables is told what it needs if it is to migrate them', async () => {
+  const { url, start, grant, drop } = await createRole();
+  await grant();
+  await runSql(
+    url,
+    `delete from _prisma_migrations where migration_name ~ 'who_changed';
+     grant select on _prisma_migrations to public`,
+  );
+  await expect(start('true')).rejects.toThrow(
+    /(?:permission denied|must be owner).* A role that does not own the tables needs MIGRATE=false and the rights in docs\/operations.md\./,
+  );
+  await drop();
+});
+
+it('a role that lacks rights to rows causes a warning that names them', async () => {
+  const { url, role, href, grant, drop } = await createRole();
+  await grant();
+  const warningsOf = () => warningsAtStart({ DATABASE_URL: href, MIGRATE: 'false' });
+  expect(await warningsOf()).toEqual([]);
+  await runSql(
+    url,
+    `revoke insert on orders from ${role}; revoke delete on changes from ${role};
+     revoke usage on sequence pets_id_seq from ${role}`,
+  );
+  expect(await warningsOf()).toEqual([
+    `The role ${role} lacks rights, and requests that need them will fail: INSERT on orders, DELETE on changes, USAGE on public.pets_id_seq.`,
+  ]);
   await drop();
 });
 
