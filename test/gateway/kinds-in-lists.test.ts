@@ -13,6 +13,7 @@ import { openWith } from '../support/databases.ts';
 import { gateway, useGateway } from '../support/gateway.ts';
 import { builderOf, columnName, modelOf } from '../support/models.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
+import { untilSettled } from '../support/settled.ts';
 
 /** The values of each kind as JSON. */
 const VALUES = {
@@ -311,6 +312,7 @@ describe('lists of rows with every kind of value', () => {
     for (let time = 2; time <= TIMES_UNTIL_COMPILED; time += 1) {
       expect(await gateway.data(ofRows)).toEqual({ things: rows });
     }
+    await untilSettled(gateway.db);
     const { changes } = await gateway.data(`{ changes(first: ${ROWS}, filter: { types: [THING] }) {
       nodes { ... on ThingChange { after { id ${FIELDS} } } } } }`);
     expect(changes.nodes.map(({ after }: { after: object }) => after)).toEqual(rows.nodes);
