@@ -6,6 +6,7 @@ import { openWith } from '../support/databases.ts';
 import { gateway, useGateway } from '../support/gateway.ts';
 import { builderOf, modelOf } from '../support/models.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
+import { untilSettled } from '../support/settled.ts';
 
 const NAME = { name: 'name', type: 'String', isNullable: false };
 const reference = (name: string) => ({
@@ -150,6 +151,7 @@ describe('a many-to-many relation, whose rows have a type of two words', () => {
   });
 
   it('has changes with its id', async () => {
+    await untilSettled(gateway.db);
     const { changes } = await gateway.data(
       '{ changes(first: 1, filter: { types: [BOOK_TAG] }) { nodes { ... on BookTagChange { bookTagId kind } } } }',
     );
