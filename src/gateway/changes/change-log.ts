@@ -13,7 +13,7 @@ import { pagesOf } from '../list/pages.ts';
 import { type RecordedRow, columnsOf } from '../model/stored-table.ts';
 import type { LogSize } from '../telemetry/change-metrics.ts';
 
-const KINDS = ['created', 'updated', 'deleted'] as const;
+const CHANGE_KINDS = ['created', 'updated', 'deleted'] as const;
 
 /** A change to a row, as recorded by a trigger. */
 export interface Change {
@@ -22,7 +22,7 @@ export interface Change {
   /** The GraphQL type of the row. */
   readonly type: string;
   readonly rowId: bigint;
-  readonly kind: (typeof KINDS)[number];
+  readonly kind: (typeof CHANGE_KINDS)[number];
   readonly changedAt: Date;
   /** Null if the row was created. */
   readonly before: RecordedRow | null;
@@ -66,8 +66,9 @@ export interface SupportedChanges {
 
 /** Returns which changes a release supports, given the types in its schema. */
 export const supportedChanges = (types: readonly string[]): SupportedChanges => ({
-  has: ({ type, kind }) => types.includes(type) && KINDS.some((supported) => supported === kind),
-  condition: raw(`coalesce(${isIn('type', types)} and ${isIn('kind', KINDS)}, false)`),
+  has: ({ type, kind }) =>
+    types.includes(type) && CHANGE_KINDS.some((supported) => supported === kind),
+  condition: raw(`coalesce(${isIn('type', types)} and ${isIn('kind', CHANGE_KINDS)}, false)`),
 });
 
 const stampOf = ({ changedAt }: Position): string => String(changedAt.getTime());
@@ -188,7 +189,7 @@ export async function requirePosition(db: Database, position: Position): Promise
   if (position !== START) await readPosition(db, compare('=', position), stampOf(position));
 }
 
-/** Returns what is in the cursor of a change; `name` is that of the argument or header. @throws InvalidCursor */
+/** Returns what is in the cursor of a change; `name` is that of the argument or header. @throws InputError with INVALID_CURSOR */
 export function parseCursor(cursor: string, name: string): Bound {
   const bound = decodeCursor(listing, ORDER, cursor);
   if (bound) return bound;
@@ -198,7 +199,7 @@ export function parseCursor(cursor: string, name: string): Bound {
 
 /**
  * Requires that all changes after a cursor existed until now, and returns the cursor's position.
- * @throws InvalidCursor, GatewayError with CURSOR_EXPIRED
+ * @throws InputError with INVALID_CURSOR, GatewayError with CURSOR_EXPIRED
  */
 export async function requireKept(db: Database, cursor: string, name: string): Promise<Position> {
   const { position, stamp } = parseCursor(cursor, name);

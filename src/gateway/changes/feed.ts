@@ -122,7 +122,7 @@ export class ChangeFeed {
    * Returns the changes from now on, or after a cursor, no faster than they are read. They end with the error of the
    * stream: with SLOW_SUBSCRIBER if it is more than 1,024 changes behind and its next change is not read for three
    * seconds, with CURSOR_EXPIRED if its next changes are no longer kept.
-   * @throws InvalidCursor, GatewayError with CURSOR_EXPIRED
+   * @throws InputError with INVALID_CURSOR, GatewayError with CURSOR_EXPIRED
    */
   async follow(
     stream: Stream,

@@ -71,7 +71,7 @@ const dayAsText = (column: string): string =>
 export const toDay = (day: Date): string => day.toISOString().slice(0, 10);
 
 /** Creates the sort for times or days. A missing value counts as the latest. */
-const sortBy = (
+const sortTimes = (
   sqlType: string,
   textOf: (value: Date) => string,
   writeText: (column: string) => string,
@@ -123,7 +123,7 @@ export const DATE_TIME: Kind<Date> = {
   oid: 1184,
   fromText: parseTime,
   json: (column) => ['"', { sql: timeAsText(column) }, '"'],
-  sort: sortBy(
+  sort: sortTimes(
     'timestamptz',
     (time) => time.toISOString(),
     timeAsText,
@@ -150,7 +150,7 @@ export const DATE: Kind<Date> = {
   oid: 1082,
   fromText: parseDay,
   json: (column) => ['"', { sql: dayAsText(column) }, '"'],
-  sort: sortBy(
+  sort: sortTimes(
     'date',
     toDay,
     dayAsText,

@@ -90,7 +90,7 @@ function createReader<Row>(listing: Listing<Row>, parent?: string) {
 
   /**
    * Reads the page of each parent.
-   * @throws InvalidInput, InvalidId, InvalidCursor
+   * @throws InvalidInput, InvalidId, InputError with INVALID_CURSOR
    */
   const readPages = async (
     db: Database,

@@ -75,7 +75,7 @@ const whereParent = (ofParent?: OfParent): Sql[] =>
 /**
  * Parses the cursors. Returns the function that compares positions of rows with them. Those of a parent's rows begin with
  * the parent: PostgreSQL then reads an index that does too, where it would else read the rows of all parents.
- * @throws InvalidCursor
+ * @throws InputError with INVALID_CURSOR
  */
 function parseCursors<Row>(
   listing: Listing<Row>,
@@ -105,7 +105,7 @@ function parseCursors<Row>(
 /**
  * Converts a list's arguments to a window. To read the list, it needs the samples by which words are rare and, for the rows
  * of a parent, the parent.
- * @throws InvalidInput, InvalidId, InvalidCursor
+ * @throws InvalidInput, InvalidId, InputError with INVALID_CURSOR
  */
 export type ToWindow = (args: ListArguments, samples?: TextSamples, ofParent?: OfParent) => Window;
 

@@ -92,8 +92,8 @@ function followIn(
   return changes.follow(stream, { ...selection, source }, lastEventId ?? after);
 }
 
-/** @throws InvalidCursor */
-const readAfter = ({ after }: Pick<ListArguments, 'after'>) => {
+/** @throws InputError with INVALID_CURSOR */
+const afterIn = ({ after }: Pick<ListArguments, 'after'>) => {
   if (after != null) parseCursor(after, 'after');
   return after;
 };
@@ -162,7 +162,7 @@ export class ChangeTypes {
     const RowFilter = this.#inputs.filterOf(`${type}ChangeFilter`, about, 'changes', repository);
     const RowChange = defineRowChange(builder, this.#Change, object, repository);
     const read = (args: ListArguments) => ({
-      after: readAfter(args),
+      after: afterIn(args),
       filter: args.filter == null ? undefined : toRecorded(args.filter),
     });
     builder.subscriptionField(`${lowerFirst(words.prefix)}Changed`, (t) =>
@@ -259,7 +259,7 @@ export class ChangeTypes {
           }),
           ...afterArgument(this.#builder),
         },
-        extensions: { read: readAfter },
+        extensions: { read: afterIn },
         subscribe: (_root, args, context) =>
           followIn(context, { types: args.types ?? types, filter: undefined, after: args.after }),
         resolve: (change) => change,

@@ -77,7 +77,7 @@ declare module 'graphql' {
     /**
      * Reads the arguments, as an id for example: for the resolver, for a compiled statement, and before the execution, to
      * find invalid arguments.
-     * @throws InvalidInput, InvalidId, InvalidCursor
+     * @throws InvalidInput, InvalidId, InputError with INVALID_CURSOR
      */
     read?(args: object): unknown;
     readonly directives?: {

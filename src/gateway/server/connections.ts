@@ -11,7 +11,7 @@ const LARGE_BYTES = 262_144;
 const PIECE_BYTES = 65_536;
 
 /** Whether the response to an earlier request on a connection is incomplete. */
-export const isAnswering = (socket: Socket): boolean =>
+export const isResponding = (socket: Socket): boolean =>
   // oxlint-disable-next-line no-underscore-dangle -- node:http (20 to 26) has no other way that costs other requests nothing
   '_httpMessage' in socket && socket._httpMessage != null;
 
@@ -26,7 +26,7 @@ export function trackConnections(
     socket.once('close', () => sockets.delete(socket));
   });
   server.on('upgrade', (_request, socket: Socket) => {
-    if (isAnswering(socket)) socket.destroy();
+    if (isResponding(socket)) socket.destroy();
     // node:http no longer limits the time of the socket. If it becomes a WebSocket, ws does.
     socket.setTimeout(requestTimeoutMs, () => socket.destroy());
   });

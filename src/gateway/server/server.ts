@@ -22,7 +22,7 @@ import { createMetrics } from '../telemetry/metrics.ts';
 import { createGraphqlEndpoint } from '../transport/http/endpoint.ts';
 import { rejectData, sendError } from '../transport/http/errors.ts';
 import { createRest, deprecatedOf } from '../transport/rest/create-rest.ts';
-import { isAnswering, limitUnsent, trackConnections } from './connections.ts';
+import { isResponding, limitUnsent, trackConnections } from './connections.ts';
 import { createHealth } from './health.ts';
 import {
   beginRequests,
@@ -70,7 +70,7 @@ function createFastify(config: Config, log: Log): FastifyInstance {
     maxHeaderSize: config.limits.maxHeaderBytes,
     // The first hook closes the connection of any other request that comes too early.
     shouldUpgradeCallback: (request: IncomingMessage) =>
-      isWebSocket(request) && !isAnswering(request.socket),
+      isWebSocket(request) && !isResponding(request.socket),
   };
   return Fastify({
     loggerInstance: toFastifyLog(log),

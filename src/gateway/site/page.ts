@@ -10,7 +10,7 @@ export interface Site {
   readonly config: Config;
 }
 
-/** What the gateway serves. Without `url`, it is no link. */
+/** What the gateway serves, in a list of links; only text without `url`. */
 export interface SiteLink {
   readonly url?: string;
   readonly name: string;

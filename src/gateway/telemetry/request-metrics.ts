@@ -5,7 +5,8 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { ERRORS } from '../contract/error-codes.ts';
 import type { RequestEnd, RequestLog } from './request-log.ts';
 
-// How many counts one request may have to wait for. What more of them hold would outlive the young generation of the heap.
+// How many counts may wait: one request has to make all of them. If there were more, what they hold would outlive the
+// young generation of the heap.
 const MAX_WAITING = 50;
 
 let waiting: (() => void)[] = [];

@@ -109,7 +109,7 @@ function createVisitor(
   };
 }
 
-/** Returns what an operation uses, also in selections that are skipped. For an invalid document, only `scopes` is right. */
+/** Returns what an operation uses, even in skipped selections. For an invalid document, only `scopes` is right. */
 export function findUsage(
   schema: GraphQLSchema,
   operation: OperationDefinitionNode,

@@ -50,7 +50,7 @@ export interface RelatedNode extends Stored {
 /** A list: its items, pageInfo and totalCount, as far as they are selected. */
 export interface List extends Stored {
   readonly kind: 'list';
-  /** Takes coerced variables. @throws InvalidInput, InvalidId, InvalidCursor, GraphQLError */
+  /** Takes coerced variables. @throws InvalidInput, InvalidId, InputError with INVALID_CURSOR, GraphQLError */
   readonly toWindow: (variables: VariableValues, samples: TextSamples) => Window;
   readonly json: ObjectNode | ListValue;
   /** Whether the page is read. If not, only the number of all rows is selected. */

@@ -44,7 +44,7 @@ const withOwnData = (result: ExecutionResult): ExecutionResult => {
   };
 };
 
-/** Returns a store's plugins between two, which reject what these would do in vain, and give them data as objects. */
+/** Returns a store's plugins between two of the gateway's, which reject what has no effect, and give them data as objects. */
 export function admitPlugins(
   schema: GraphQLSchema,
   plugins: readonly StorePlugin[],

@@ -56,7 +56,7 @@ export const explain = (): Plugin<Call> => ({
   onExecute({ args: { contextValue: call }, executeFn, setExecuteFn }) {
     if (!call.requestLog.explained) return;
     setExecuteFn((args) => {
-      // Loaders share no statements of a source of its own with other requests.
+      // With a source of its own, it shares no statements with other requests.
       call.source = { ...call.source };
       return mapResult(executeFn(args), (result) => withExplanation(result, call));
     });

@@ -15,7 +15,7 @@ import {
 } from '../http/request.ts';
 import { callTool } from './call-tool.ts';
 import { describeResource } from './protected-resource.ts';
-import { answer, type Message, parseMessage } from './protocol.ts';
+import { type Message, parseMessage, respondTo } from './protocol.ts';
 import type { Tool, Tools } from './tools.ts';
 
 const PATH = '/mcp';
@@ -94,7 +94,7 @@ export const createMcp =
         for (const scope of toolIn(message, tools)?.scopes ?? []) {
           requireScope(request.caller, scope);
         }
-        const response = await answer(request, message, {
+        const response = await respondTo(request, message, {
           create: () => createServer(options, reply, message),
           streams,
           onerror: (error) => log.debug({ err: error, requestId: id }, 'A message was rejected.'),

@@ -59,8 +59,8 @@ interface Exchange {
   readonly onerror: (error: Error) => void;
 }
 
-/** Answers a message in the version of the protocol that it names. */
-export async function answer(
+/** Responds to a message in the version of the protocol that it names. */
+export async function respondTo(
   { headers }: FastifyRequest,
   { body: parsedBody }: Message,
   { create, streams, onerror }: Exchange,
@@ -80,12 +80,12 @@ export async function answer(
     const options = { legacy: 'reject', keepAliveMs: 0, responseMode, onerror } as const;
     return createMcpHandler(create, options).fetch(request, { parsedBody });
   }
-  // As createMcpHandler answers a version before 2026-07-28, but in JSON.
+  // Responds to versions before 2026-07-28 as createMcpHandler does, but in JSON.
   const transport = new WebStandardStreamableHTTPServerTransport({
     enableJsonResponse: !streams,
     keepAliveMs: 0,
   });
-  // It is no EventTarget.
+  // The transport is not an EventTarget.
   // oxlint-disable-next-line unicorn/prefer-add-event-listener
   transport.onerror = onerror;
   await create().connect(transport);

@@ -74,7 +74,7 @@ interface VariableUse {
   readonly isRequired?: boolean | undefined;
 }
 
-/** Describes the argument at which a visitor is, in words for models where the schema's are for programs. */
+/** Describes the argument that a visitor is at, in words for models where those of the schema are for programs. */
 function useOfArgument(name: string, typeInfo: TypeInfo): VariableUse {
   if (name === KEY) return KEY_USE;
   const { description, extensions } = typeInfo.getArgument() ?? {};
