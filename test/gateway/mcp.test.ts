@@ -79,6 +79,17 @@ describe('a message to /mcp', () => {
     );
   });
 
+  it('is told that an argument is nested too deeply, however deeply it is', async () => {
+    const deep = '['.repeat(20_000) + ']'.repeat(20_000);
+    const text = JSON.stringify(callOf('list', { first: 0 })).replace(
+      '"first":0',
+      `"first":${deep}`,
+    );
+    const response = await postMessage(gateway, text);
+    expect(await response.text()).toContain('nested too deeply');
+    expect(gateway.loggedErrors).toEqual([]);
+  });
+
   it.each([
     ['names an unknown tool', callOf('nothing')],
     ['names no tool', callOf(1)],

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
+import { inspect } from 'node:util';
 
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 
@@ -270,6 +271,15 @@ describe('an open WebSocket', () => {
     const opened = await openSocket(gateway);
     opened.send(message);
     expect((await opened.closed).code).toBe(code);
+  });
+
+  it('does not have its messages in the log, even if they are not JSON', async () => {
+    const opened = await openSocket(gateway);
+    opened.send('secret=hunter2');
+    await opened.closed;
+    const log = inspect(gateway.loggedLines);
+    expect(log).toContain('The message is not JSON.');
+    expect(log).not.toContain('hunter2');
   });
 
   it('is closed with code 1009 if a message after the first is larger than 1 MB', async () => {

@@ -6,7 +6,7 @@ import type { ClientError, Data, Gateway } from './gateway.ts';
 import { makeCategory } from './make.ts';
 import { parseMetrics, sumOf } from './metrics.ts';
 import { searchOf } from './post.ts';
-import { lastCursor } from './settled.ts';
+import { lastCursor, untilSettled } from './settled.ts';
 import { withScopes } from './tokens.ts';
 
 interface Target {
@@ -101,14 +101,18 @@ export const openUntilEnd: typeof openEvents = async (...args) => {
   return stream;
 };
 
-/** Sends an operation or its parameters, and returns results as they arrive. */
+/**
+ * Sends an operation or its parameters, and returns results as they arrive. Waits until all changes can be read, so that a
+ * subscription does not begin with those that the test has made before.
+ */
 export async function openEvents(
-  { url }: Target,
+  { url, db }: Target & { readonly db?: Gateway['db'] },
   operation: string | Record<string, unknown>,
   { variables, headers, method = 'POST' }: EventsOptions = {},
 ): Promise<EventStream> {
   const params = typeof operation === 'string' ? { query: operation, variables } : operation;
   const controller = new AbortController();
+  if (db) await untilSettled(db);
   const response = await fetch(`${url}/graphql${method === 'GET' ? `?${searchOf(params)}` : ''}`, {
     method,
     headers: {

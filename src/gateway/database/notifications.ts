@@ -83,7 +83,8 @@ export function createNotifications(
     },
     close: async (): Promise<void> => {
       closing.abort();
-      await client?.end();
+      // A server that is frozen would never end the connection.
+      client?.connection.stream.destroy();
       await listening;
     },
   };

@@ -12,6 +12,7 @@ import {
   startGateway,
   warningsOf,
 } from '../../support/gateway.ts';
+import { openEvents } from '../../support/live.ts';
 import { makeOrder, makePet, stockOf } from '../../support/make.ts';
 import { countLockWaits, holdLock, runSql } from '../../support/postgres.ts';
 import { ordersOf, startWriters } from '../../support/replicated-gateway.ts';
@@ -100,6 +101,17 @@ describe('a gateway whose database stops responding', () => {
     await expectUnavailable(8000);
     server.thaw();
     await expectAvailable();
+  });
+
+  it('stops, also if it receives notifications of changes', async () => {
+    const other = await start(LIMITS);
+    const stream = await openEvents(other, 'subscription { petChanged { kind } }');
+    const listening = "select from pg_stat_activity where query ~ '^LISTEN' and state = 'idle'";
+    await expect.poll(() => runSql(url, listening)).toHaveLength(1);
+    server.freeze();
+    stream.disconnect();
+    await other.close();
+    server.thaw();
   });
 
   it('does not run the next request in the transaction of a cancelled request', async () => {

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 
 import { TABLES } from '../../../src/store/generated/tables.ts';
 import { useProgramStore } from '../../support/databases.ts';
-import { openEvents, subscriptionTo } from '../../support/live.ts';
+import { openEvents, subscriptionTo, openInitialized } from '../../support/live.ts';
 import { makePet } from '../../support/make.ts';
 import { callTool, connectClient } from '../../support/mcp.ts';
 import { readMetrics, sumOf } from '../../support/metrics.ts';
@@ -96,11 +96,15 @@ describe('a replica', () => {
     expect(await replicaUp()).toBe(1);
   });
 
-  it('serves neither mutations nor what they select, nor the tools of /mcp', async () => {
+  it('serves neither mutations nor what they select, nor the tools of /mcp, nor WebSockets', async () => {
     const { data } = await send(gateway, RENAME('Now'));
     expect(data.updatePet.inventory.pet.name).toBe('Now');
     const tools = await connectClient(gateway);
     expect((await callTool(tools, 'pet', { id: petId })).data.pet.name).toBe('Now');
+    const opened = await openInitialized(gateway);
+    opened.send({ type: 'subscribe', id: '1', payload: { query: PET() } });
+    expect((await opened.message())['payload']).toEqual({ data: { pet: { name: 'Now' } } });
+    opened.socket.close();
   });
 
   it('serves neither the change log nor what a query selects with it', async () => {

@@ -26,6 +26,8 @@ const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.lengt
  * @throws InvalidInput if an object or a list is sent as a string of JSON, which models do, too
  */
 function omitEmpty(value: unknown, schema: JSONObject, path: readonly string[]): unknown {
+  // What the tool does not describe is rejected later. It may be nested too deeply for this function.
+  if (Object.keys(schema).length === 0) return value;
   const { type, items, properties, required } = schema;
   if (type === 'array' && !Array.isArray(value)) {
     if (typeof value === 'string' && /^\s*\[.*\]\s*$/s.test(value)) {

@@ -9,9 +9,18 @@ import { isObject } from '../../operation/json-text.ts';
 const PING_MS = 12_000;
 const MAX_UNSENT_BYTES = 2 ** 20;
 
+/** @throws Error whose message, unlike that of JSON.parse, quotes nothing */
+function parseJson(data: Buffer): unknown {
+  try {
+    return JSON.parse(data.toString());
+  } catch {
+    throw new Error('The message is not JSON.');
+  }
+}
+
 /** Parses a message. graphql-ws requires a `query`, even next to the id of a document. */
 function parseMessage(data: Buffer): unknown {
-  const message: unknown = JSON.parse(data.toString());
+  const message = parseJson(data);
   if (!isObject(message) || message['type'] !== MessageType.Subscribe) return message;
   const { payload } = message;
   if (!isObject(payload)) return message;

@@ -100,7 +100,8 @@ async function performOperation(
     }
     const params = toDocumentParams(payload, limits);
     const asked = { req, res: undefined, requestLog, recipient, caller, params };
-    results = await executor({ ...asked, acceptsStream: true });
+    // A message has no header for a position, so queries see what the client has written only in current rows.
+    results = await executor({ ...asked, acceptsStream: true, readsCurrent: true });
   } catch (error) {
     results = { errors: [toExecutionError(error)] };
   }
