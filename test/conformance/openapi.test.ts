@@ -4,16 +4,15 @@ import owasp from '@stoplight/spectral-owasp-ruleset';
 import rulesets from '@stoplight/spectral-rulesets';
 import { expect, it } from 'vitest';
 
-import { readConfig } from '../../src/gateway/config/config.ts';
-import { toOpenApi } from '../../src/gateway/transport/rest/openapi.ts';
 import { petStore } from '../../src/store/index.ts';
 import { bookshop } from '../gateway/bookshop/index.ts';
+import { openApiOf } from '../support/documented.ts';
 import { expectExplained } from '../support/standards.ts';
 import { AUTH_BY_SECRET } from '../support/tokens.ts';
 
 const DOCUMENTS = [petStore, bookshop].flatMap((store) =>
   [{}, { ...AUTH_BY_SECRET, AUTH_READ: 'scope' }, { ...AUTH_BY_SECRET, AUTH_READ: 'open' }].map(
-    (environment) => JSON.stringify(toOpenApi(store, readConfig(environment))),
+    (environment) => JSON.stringify(openApiOf(environment, store)),
   ),
 );
 

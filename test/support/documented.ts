@@ -44,8 +44,8 @@ type Check = (response: SeenResponse) => void;
 export type CheckOf = (method: string, target: string) => Check | undefined;
 
 /** The OpenAPI document of a gateway with these settings; openapi.test.ts compares it with the document that is served. */
-export const openApiOf = (environment: Record<string, string> = {}): OpenApi =>
-  JSON.parse(JSON.stringify(toOpenApi(petStore, readConfig(environment)))) as OpenApi;
+export const openApiOf = (environment: Record<string, string> = {}, store = petStore): OpenApi =>
+  JSON.parse(JSON.stringify(toOpenApi(store, readConfig(environment)))) as OpenApi;
 
 /** Returns the target of a reference, or the value itself. */
 export function resolve<Value>({ components }: OpenApi, value: Referenced<Value>): Value {
