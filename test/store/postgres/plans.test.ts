@@ -418,6 +418,7 @@ it.each([
   ['order(id: "9") { quantity pet { name } }', 2],
   ['inventory(filter: { status: [PENDING] }) { totalCount }', 400],
   ['inventory(filter: { categoryId: "77" }) { totalCount }', 400],
+  ['inventory(filter: { categoryId: "77" }) { totalCount a: totalCount b: totalCount }', 400],
   ['orders(filter: { categoryIds: ["501"] }) { totalCount }', 400],
 ])('a query reads few rows: %s', async (fields, most) => {
   await expectFewRows(await statementsOf(`{ ${fields} }`), most + 1);

@@ -203,6 +203,7 @@ class Reader {
         toWindow(argumentsOf(selected, variables), samples, ofParent),
       json,
       counts: kinds.includes('count') || kinds.includes('row'),
+      sharesCount: kinds.indexOf('count') < kinds.lastIndexOf('count'),
       reads: isNumbered || kinds.includes('items'),
       isNumbered,
       hasLimit: !ofParent && !isNumbered && kinds.includes('items'),

@@ -58,6 +58,8 @@ export interface List extends Stored {
   /** Whether the page's rows are numbered, and one more is read, for `pageInfo`. */
   readonly isNumbered: boolean;
   readonly counts: boolean;
+  /** Whether several values are the number of all rows, which is then read once. */
+  readonly sharesCount: boolean;
   /** Whether the page's size is a parameter. A list of children would take an eighth more time with one. */
   readonly hasLimit: boolean;
 }

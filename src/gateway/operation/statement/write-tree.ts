@@ -125,15 +125,15 @@ function writeEndCursor(isLast: boolean, page: WrittenPage): readonly Part[] {
   return [{ sql: orElse(`max(${concatenate(writeCursor(page))}) ${shown}`, 'null') }];
 }
 
-const writeCount = ({ list, window }: WrittenPage, scope: Scope): readonly Part[] => [
-  { sql: `(select count(*) from ${list.table.name}${whereAll(window.filters, scope)})` },
-];
+const selectCount = ({ list, window }: WrittenPage, scope: Scope): string =>
+  `select count(*) from ${list.table.name}${whereAll(window.filters, scope)}`;
 
 /** Writes a part of a list. All but `count` and `cursor` are aggregates, so that the page is one row. */
 function writePart(part: Items | ListValue, scope: Scope): readonly Part[] {
   const { page } = scope;
   if (!page) throw new Error(`The part of a list, ${part.kind}, is not inside a list.`);
-  if (part.kind === 'count') return writeCount(page, scope);
+  if (part.kind === 'count')
+    return [{ sql: page.list.sharesCount ? '(table "#count")' : `(${selectCount(page, scope)})` }];
   if (part.kind === 'cursor') return writeCursor(page);
   if (part.kind === 'items') return writeItems(part, page, scope);
   if (part.kind === 'hasMore') return writeHasMore(part.isAfter, page);
@@ -167,8 +167,11 @@ function selectPage({ list, window }: WrittenPage, scope: Scope): string {
 function writeList(list: List, scope: Scope): readonly Part[] {
   const page = { list, window: given(scope.args.windowOf, list) };
   const { json, joins } = writeInside(list.json, scope, page);
-  if (!list.reads) return [{ sql: `(${json})` }];
-  return [{ sql: `(select ${json} from ${selectPage(page, scope)} ${list.alias}${joins})` }];
+  if (!list.reads && !list.sharesCount) return [{ sql: `(${json})` }];
+  // PostgreSQL would execute each of several equal subqueries.
+  const count = list.sharesCount ? `with "#count" as (${selectCount(page, scope)}) ` : '';
+  const from = list.reads ? ` from ${selectPage(page, scope)} ${list.alias}${joins}` : '';
+  return [{ sql: `(${count}select ${json}${from})` }];
 }
 
 /** Writes a tree as JSON. `textOf` contains the text of each piece of the arguments. */
