@@ -51,7 +51,7 @@ async function sendAll(databaseUrl: string): Promise<void> {
   );
   await sendEveryOperation(schema, async (query, variables) => {
     if (query.startsWith('subscription')) {
-      const stream = await openEvents(gateway, query);
+      const stream = await openEvents({ url: gateway.url }, query);
       await stream.data();
       return stream.disconnect();
     }
