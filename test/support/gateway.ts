@@ -106,12 +106,17 @@ export async function startGateway(
   const loggedLines: unknown[] = [];
   const loggedWarnings: unknown[] = [];
   const loggedErrors: unknown[] = [];
+  const countSql = ({ sql }: { sql?: string }): void => {
+    if (sql !== undefined && !NOT_COUNTED.test(sql)) statements.push(sql);
+  };
   const log: Log = {
-    debug: ({ sql }: { sql?: string }) => {
-      if (sql !== undefined && !NOT_COUNTED.test(sql)) statements.push(sql);
-    },
+    debug: countSql,
     info: (entry: unknown) => void loggedLines.push(entry),
-    warn: (entry: unknown) => void loggedWarnings.push(entry),
+    warn: (entry: unknown) => {
+      loggedWarnings.push(entry);
+      // On a busy machine, a statement may be slow.
+      countSql(Object(entry));
+    },
     error: (entry: unknown) => void loggedErrors.push(entry),
     isLevelEnabled: () => true,
   };
