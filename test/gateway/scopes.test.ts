@@ -5,7 +5,7 @@ import {
   type GraphQLArgument,
   type GraphQLInputField,
   type GraphQLInputType,
-  GraphQLInt,
+  isEnumType,
   isInputObjectType,
   isListType,
   isNonNullType,
@@ -76,12 +76,20 @@ const toData = ({ errors: [error] }: typeof READ) => ({
   httpStatus: error?.extensions.status,
 });
 
+const OF_SCALAR: Readonly<Record<string, string>> = {
+  Int: '1',
+  Boolean: 'true',
+  DateTime: '"2100-01-01T10:00:00Z"',
+  Date: '"2100-01-01"',
+};
+
 /** Returns a value of a type, in which only what is required is set. */
 function literalOf(type: GraphQLInputType): string {
   const named = getNullableType(type);
   if (isListType(named)) return `[${literalOf(named.ofType)}]`;
   if (isInputObjectType(named)) return `{ ${literalsOf(Object.values(named.getFields()))} }`;
-  return named === GraphQLInt ? '1' : '"99"';
+  if (isEnumType(named)) return named.getValues()[0]?.name ?? '';
+  return OF_SCALAR[named.name] ?? '"99"';
 }
 
 const literalsOf = (inputs: readonly (GraphQLArgument | GraphQLInputField)[]): string =>

@@ -24,6 +24,11 @@ export interface Writes<Row> {
   readonly updateMany: Mutate<Row[]>;
   /** @throws InvalidInput, IdempotencyConflict, notFound, inUse */
   readonly delete: Mutate<Deleted>;
+  /**
+   * Converts a PostgreSQL error to one of the errors of the inputs, if it is about the values of these rows. Other mutations
+   * of the rows need it as their `toError`. `areLines` is true if callers have sent a list of rows.
+   */
+  readonly toError: (error: unknown, rows: readonly object[], areLines?: boolean) => unknown;
 }
 
 interface WriteOptions<Row, New> {
@@ -134,4 +139,5 @@ export const createWrites = <Row extends object, New extends object>(
   ...createInserts(table, options),
   ...createUpdates(table, options),
   delete: createDelete(table, options),
+  toError: (error, rows, areLines) => toConstraintError(error, options.constraints, rows, areLines),
 });

@@ -2,10 +2,11 @@ import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
 import { isEnumType } from 'graphql';
-import sql from 'sql-template-tag';
+import { raw } from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { FILES, withPrinted } from '../../../scripts/print.ts';
+import { TABLES } from '../../../src/store/generated/tables.ts';
 import { petStore } from '../../../src/store/index.ts';
 import { openCopyOnPglite } from '../../support/databases.ts';
 import { type Block, blocksOf, read, requestOf } from '../../support/documents.ts';
@@ -78,8 +79,8 @@ const isSubscription = (text: string): boolean => text.includes('text/event-stre
 useGateway({}, openCopyOnPglite);
 
 async function resetStore(): Promise<void> {
-  await gateway.db.write(sql`truncate categories, pets, orders, inventory_items,
-    idempotency_keys, changes restart identity cascade`);
+  const tables = [...Object.values(TABLES).map(({ name }) => name), 'idempotency_keys', 'changes'];
+  await gateway.db.write(raw(`truncate ${tables.join()} restart identity cascade`));
   await gateway.db.transaction((session) => petStore.fillSample(session));
 }
 
