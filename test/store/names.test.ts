@@ -71,6 +71,12 @@ it.each([
   expect(await search(name)).toEqual(found);
 });
 
+it('a search compares a word that is repeated only once', async () => {
+  gateway.statements.length = 0;
+  expect(await search('z z z z z z')).toEqual(await search('z'));
+  expect(new Set(gateway.statements).size).toBe(1);
+});
+
 describe('the Armenian ligature, whose capital forms are two letters,', () => {
   const SPELLINGS = ['ԵՐԵՎԱՆ', 'ԵՐԵՒԱՆ', 'Երևան'];
 

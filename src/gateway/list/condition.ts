@@ -103,8 +103,9 @@ function isSet(field: Field, isWanted: boolean): Sql[] {
 // words share one condition.
 const INDEXED_WORDS = 3;
 
+// Each word once: a short one that is repeated would be compared with each row as often.
 const wordsOf = (text: string): string[] =>
-  text.split(/\s+/).toSorted((a, b) => b.length - a.length);
+  [...new Set(text.split(/\s+/))].toSorted((a, b) => b.length - a.length);
 
 const foldedTextsOf = ({ column }: Field): string => column.replace('.', '_folded_');
 

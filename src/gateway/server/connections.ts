@@ -2,13 +2,18 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 
 import type { Config } from '../config/config.ts';
+import { EVENT_STREAM } from '../transport/event-stream.ts';
 
 const CHECK_INTERVAL_MS = 1000;
 const LARGE_BYTES = 262_144;
 const PIECE_BYTES = 65_536;
+// @fastify/compress 9.2 compresses shorter texts at once. For others, zlib takes memory until they have been sent. As one
+// text, they would stay in memory even longer, until their connection closes.
+const LONG_BYTES = 16_384;
+const GZIP_BYTES = 300_000;
 
 /** Whether the response to an earlier request on a connection is incomplete. */
 export const isResponding = (socket: Socket): boolean =>
@@ -39,6 +44,9 @@ interface Unsent {
   readonly sent: number;
   readonly since: number;
 }
+
+const isEventStream = (reply: FastifyReply): boolean =>
+  String(reply.getHeader('content-type')).startsWith(EVENT_STREAM);
 
 /** Yields a text in pieces: @fastify/compress 9.2 would compress a whole text at once, even after the client has left. */
 function* piecesOf(bytes: Buffer): Generator<Buffer> {
@@ -87,14 +95,20 @@ export function limitUnsent(
   };
   const timer = setInterval(enforce, CHECK_INTERVAL_MS).unref();
   app.addHook('onClose', async () => clearInterval(timer));
-  app.addHook('onSend', ({ raw: { socket } }, reply, payload, done) => {
+  app.addHook('onSend', ({ raw: { socket }, headers }, reply, payload, done) => {
+    const canZip = /gzip|\*/i.test(String(headers['accept-encoding']));
     if (Buffer.isBuffer(payload)) count(socket, reply.raw, 0);
-    if (typeof payload !== 'string' || Buffer.byteLength(payload) <= LARGE_BYTES) {
+    if (typeof payload !== 'string') {
+      const isZipped = canZip && payload instanceof Readable && !isEventStream(reply);
+      if (isZipped) count(socket, reply.raw, GZIP_BYTES);
       return done(null, payload);
     }
+    const length = Buffer.byteLength(payload);
+    // A text that is not compressed is written at once, and counts as what the socket has not sent.
+    if (length <= (canZip ? LONG_BYTES : LARGE_BYTES)) return done(null, payload);
     const bytes = Buffer.from(payload);
-    count(socket, reply.raw, bytes.length);
-    enforce();
+    count(socket, reply.raw, canZip ? length + GZIP_BYTES : length);
+    if (length > LARGE_BYTES) enforce();
     // Removed if the response is compressed.
     void reply.header('Content-Length', bytes.length);
     return done(null, Readable.from(piecesOf(bytes)));

@@ -14,6 +14,7 @@ import {
   findLine,
   SECRET,
 } from '../../support/logged.ts';
+import { callOf, postMessage } from '../../support/mcp.ts';
 import { post } from '../../support/post.ts';
 import { type LogEntry } from '../../support/program.ts';
 import { sendRaw } from '../../support/raw.ts';
@@ -28,6 +29,7 @@ const FAIL = `process.once('SIGWINCH', () => process.emitWarning('Planted.', 'Ol
 const store = useProgramStore();
 const program = useProgram(store, {
   LOG_LEVEL: 'debug',
+  MCP_OPERATIONS: 'src/store/tools',
   NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(FAIL)}"`,
 });
 const secured = useProgram(store, AUTH_BY_SECRET);
@@ -267,6 +269,18 @@ describe('the log at level debug', () => {
 
   it('contains no data from callers or from the store, whatever fails', async () => {
     await expectNoDataLogged(program);
+  });
+
+  it('contains why a message to /mcp was rejected, but not its headers', async () => {
+    const headers = { 'mcp-protocol-version': SECRET };
+    const response = await postMessage(program, callOf('pet', { id: '1' }), headers);
+    expect(response.status).toBe(400);
+    await expectLogged(program, {
+      requestId: response.headers.get('x-request-id'),
+      reason: 'modern-header-without-claim',
+      msg: 'A message was rejected.',
+    });
+    expect(JSON.stringify(program.entries)).not.toContain(SECRET);
   });
 });
 

@@ -1,16 +1,26 @@
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { connectTo } from '../../support/callers.ts';
 import { useProgram, useProgramStore } from '../../support/databases.ts';
-import { LITTLE_MEMORY, oldBytes } from '../../support/memory.ts';
+import { LITTLE_MEMORY, oldBytes, usedMb } from '../../support/memory.ts';
 import { readMetrics, sumOf } from '../../support/metrics.ts';
 import { post } from '../../support/post.ts';
 import { repeat } from '../../support/repeat.ts';
 
 const store = useProgramStore();
+// Random, so that gzip makes it only half as long.
+beforeAll(() =>
+  store.run(`insert into categories (name, description) select 'Kind', (
+    select string_agg(md5(random()::text || kind || part), '') from generate_series(1, 62) part
+  ) from generate_series(1, 100) kind`),
+);
 
+const CLIENTS = 60;
 const CONNECTIONS = 20;
 const REQUESTS_EACH = 15;
 const ROUNDS = 8;
@@ -39,22 +49,32 @@ describe('a gateway', () => {
     // The least, because code and caches grow at first.
     expect(Math.min(...left)).toBeLessThan(3000);
   });
+
+  it('keeps no response of 200 kB for a client that has read it and keeps the connection', async () => {
+    const query = '{ categories(first: 100) { nodes { description } } }';
+    const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
+    onTestFinished(() => agent.destroy());
+    const headers = { 'content-type': 'application/json', 'accept-encoding': 'gzip' };
+    const sendOne = async (): Promise<number> => {
+      const sent = request(`${program.url}/graphql`, { method: 'POST', agent, headers });
+      sent.end(JSON.stringify({ query }));
+      const [response] = (await once(sent, 'response')) as [IncomingMessage];
+      expect(response.headers['content-encoding']).toBe('gzip');
+      return (await buffer(response)).length;
+    };
+    const before = await usedMb(program);
+    const lengths = await Promise.all(Array.from({ length: CLIENTS }, sendOne));
+    expect(Math.min(...lengths)).toBeGreaterThan(100_000);
+    expect((await usedMb(program)) - before).toBeLessThan(4);
+  });
 });
 
 describe('a gateway with responses of 9 MB', { timeout: 120_000 }, () => {
-  const CLIENTS = 60;
   const BODY = JSON.stringify({
     query: `{ ${repeat(46, (index) => `a${index}: categories(first: 100) { nodes { description } }`)} }`,
   });
   // What Node.js gives itself in the 768Mi of deploy/kubernetes.yaml.
   const program = useProgram(store, { NODE_OPTIONS: '--max-old-space-size=384' });
-  // Random, so that gzip makes it only half as long.
-  beforeAll(() =>
-    store.run(`insert into categories (name, description) select 'Kind', (
-      select string_agg(md5(random()::text || kind || part), '') from generate_series(1, 62) part
-    ) from generate_series(1, 100) kind`),
-  );
-
   /** Sends the query on a new connection, which stays open. */
   function send(encoding: string): Socket {
     const socket = connectTo(program).pause();

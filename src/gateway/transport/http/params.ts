@@ -37,7 +37,7 @@ const readBody = (body: IncomingMessage, maxBytes: number): Promise<Buffer> =>
         // The rest is read, too: a proxy that could not send it would report an error of its own.
         bytes = Buffer.alloc(0);
       } else if (length > bytes.length) {
-        bytes = Buffer.concat([bytes.subarray(0, start), chunk], 2 * length);
+        bytes = Buffer.concat([bytes.subarray(0, start), chunk], Math.min(2 * length, maxBytes));
       } else {
         chunk.copy(bytes, start);
       }

@@ -37,6 +37,10 @@ interface McpOptions extends EndpointOptions {
 const toolIn = ({ body, params: { name } }: Message, tools: Tools): Tool | undefined =>
   body['method'] === 'tools/call' && typeof name === 'string' ? tools.get(name) : undefined;
 
+/** Returns what the SDK calls the reason for a rejection. The message quotes headers and parameters. */
+const reasonOf = ({ name, message }: Error): string =>
+  /^Rejected inbound request \(([\w-]+)\)/.exec(message)?.[1] ?? name;
+
 function createServer(options: McpOptions, reply: FastifyReply, message: Message): McpServer {
   const { title, tools } = options;
   const mcp = new McpServer(
@@ -97,7 +101,8 @@ export const createMcp =
         const response = await respondTo(request, message, {
           create: () => createServer(options, reply, message),
           streams,
-          onerror: (error) => log.debug({ err: error, requestId: id }, 'A message was rejected.'),
+          onerror: (error) =>
+            log.debug({ reason: reasonOf(error), requestId: id }, 'A message was rejected.'),
         });
         const type = response.headers.get('Content-Type');
         if (type) void reply.type(type);
