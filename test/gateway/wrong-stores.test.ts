@@ -287,6 +287,19 @@ describe('a store does not start, and says why', () => {
       "Subscription.tick can't be served: subscriptions follow the change log, and each type has one of its own.",
     ],
     [
+      'a name that GraphQL reserves',
+      {
+        define: (builder) =>
+          builder.queryField('__size', (t) => t.int({ description: 'A size.', resolve: () => 1 })),
+      },
+      'Name "__size" must not begin with "__", which is reserved by GraphQL introspection.',
+    ],
+    [
+      'the error of another table for an unknown id',
+      { rows: { inputs: { copies: { missing: owned.notFound } } } },
+      'Thing.copies has the error of Owner as `missing`, but does not refer to owners.',
+    ],
+    [
       'a string without a maximum length',
       {
         define: (builder) =>

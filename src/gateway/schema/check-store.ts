@@ -10,6 +10,7 @@ import {
   isObjectType,
   isScalarType,
   specifiedScalarTypes,
+  validateSchema,
 } from 'graphql';
 
 import { KINDS } from '../kinds/kinds.ts';
@@ -132,6 +133,19 @@ function* findUnknown({ schema, repositories }: CheckedStore): Generator<string>
   }
 }
 
+/** Finds columns whose error for an unknown id is that of another table than the one to which they refer. */
+function* findWrongMissing({ repositories }: CheckedStore): Generator<string> {
+  const tables = [...repositories.values()];
+  for (const from of tables) {
+    for (const { name, field, missing } of from.inputs) {
+      const found = tables.filter(({ notFound }) => notFound === missing);
+      const isRight = ({ name: table }: Repository) => refers(from, field?.ownColumn ?? '', table);
+      if (found[0] && !found.some(isRight))
+        yield `${from.type}.${name} has the error of ${found[0].type} as \`missing\`, but does not refer to ${found[0].name}.`;
+    }
+  }
+}
+
 // The scalars whose values are short.
 const SHORT = new Set(
   [
@@ -216,10 +230,12 @@ export function requireTypes({
 }
 
 function* findMistakes(store: CheckedStore): Generator<string> {
+  for (const { message } of validateSchema(store.schema)) yield message;
   yield* findUnread(store);
   yield* findWrongFilters(store);
   yield* findWrongOptions(store);
   yield* findUnknown(store);
+  yield* findWrongMissing(store);
   yield* findUnsizedTexts(store);
   yield* findUnsizedLists(store);
 }
