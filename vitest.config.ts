@@ -58,7 +58,14 @@ const ROUNDS = [
 const LENGTHY = [
   'test/gateway/{document-queue,metrics,slow-readers,stream-budget,streams,websockets}.test.ts',
   'test/store/{shared-orders,subscriptions}.test.ts',
-  'test/store/postgres/{gone-callers,stalled-connection,waiting-migration}.test.ts',
+  'test/store/postgres/{gone-callers,replica,stalled-connection,waiting-migration}.test.ts',
+];
+
+// Tests that take longest in `npm test`: `npm run test:quick` omits them.
+const SLOWEST = [
+  'test/gateway/{cost,kinds-in-lists,pages}.test.ts',
+  'test/store/{bursts,executor,filters}.test.ts',
+  'test/store/both/{explain,idempotency,who}.test.ts',
 ];
 
 export default defineConfig({
@@ -76,7 +83,7 @@ export default defineConfig({
       }),
       project('quick', {
         include: ['test/{store,gateway}/{*,both/*}.test.ts'],
-        exclude: LENGTHY,
+        exclude: [...LENGTHY, ...SLOWEST],
         databases: ['PostgreSQL'],
       }),
       project('rest', {
