@@ -282,7 +282,7 @@ describe('an open WebSocket', () => {
     opened.send('secret=hunter2');
     await opened.closed;
     const log = inspect(gateway.loggedLines);
-    expect(log).toContain('The message is not JSON.');
+    expect(log).toContain('The message is not JSON in UTF-8.');
     expect(log).not.toContain('hunter2');
   });
 

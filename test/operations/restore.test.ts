@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { useProgramStore } from '../support/databases.ts';
-import { type Gateway, openConfigured, startGateway } from '../support/gateway.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
 import { type EventStream, openEvents } from '../support/live.ts';
 import { makeCategory } from '../support/make.ts';
 import { runSql } from '../support/postgres.ts';
@@ -15,7 +15,8 @@ import { lastCursor } from '../support/settled.ts';
 
 const EXPIRED = [{ extensions: { code: 'CURSOR_EXPIRED' } }];
 
-const startOn = (DATA_DIR: string): Promise<Gateway> => startGateway({ DATA_DIR }, openConfigured);
+const startOn = (DATA_DIR: string): Promise<Gateway> =>
+  startGateway({ DATA_DIR, SAMPLE_STORE: 'false' });
 
 const copy = (from: string, to: string): void => {
   execFileSync('rm', ['-rf', to]);

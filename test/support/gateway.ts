@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 
 import { type Config, type Limits, readConfig } from '../../src/gateway/config/config.ts';
 import type { Database } from '../../src/gateway/database/database.ts';
-import { openDatabase } from '../../src/gateway/database/open-database.ts';
 import { openPostgres } from '../../src/gateway/database/postgres.ts';
 import { fillSample } from '../../src/gateway/server/fill-sample.ts';
 import { openDatabaseOf } from '../../src/gateway/server/serve.ts';
@@ -76,9 +75,6 @@ export const openAt =
   (at: string | { readonly url: string }): OpenDatabase =>
   (config, log) =>
     openPostgres(MIGRATIONS, typeof at === 'string' ? at : at.url, config, log);
-
-/** Opens the database that the variables of the gateway name. */
-export const openConfigured: OpenDatabase = (config, log) => openDatabase(MIGRATIONS, config, log);
 
 /** Returns a function that opens the database of another gateway, and does not close it. */
 export const openThatOf =

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { openNew, withExtensions } from '../../support/bookshop.ts';
 import { describeOnDatabases } from '../../support/databases.ts';
-import { gateway, startOther, useGateway, useOther } from '../../support/gateway.ts';
+import { expectData, gateway, startOther, useGateway, useOther } from '../../support/gateway.ts';
 import { post, TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 import { untilSettled } from '../../support/settled.ts';
 import { AUTH_BY_SECRET, withScopes } from '../../support/tokens.ts';
@@ -18,15 +18,6 @@ const fieldsOf = (name: string) => {
 /** Returns the weight of a field; undefined if it declares none. */
 const costOf = (type: string, name: string) =>
   fieldsOf(type)[name]?.extensions.directives?.cost?.weight;
-
-/** Expects the same data from graphql-js and from the compiled statement; returns the last number of statements. */
-async function expectData(query: string, data: object): Promise<number> {
-  for (let time = 0; time <= TIMES_UNTIL_COMPILED; time += 1) {
-    gateway.statements.length = 0;
-    expect(await gateway.data(query)).toEqual(data);
-  }
-  return gateway.statements.length;
-}
 
 const expectFailure = async (query: string, path: unknown[]): Promise<void> => {
   const { data, errors } = await gateway.graphql(query);

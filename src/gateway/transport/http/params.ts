@@ -13,7 +13,7 @@ import { isFromAllowedOrigin, JSON_TYPE } from './request.ts';
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /** @throws GatewayError with BAD_REQUEST, whose message begins with `name` */
-function parseJson(json: Buffer, name: string): unknown {
+export function parseJson(json: Buffer, name: string): unknown {
   try {
     return JSON.parse(UTF8.decode(json));
   } catch {

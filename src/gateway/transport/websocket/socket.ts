@@ -4,23 +4,16 @@ import { CloseCode, MessageType, type WebSocket as ProtocolSocket } from 'graphq
 import type { WebSocket } from 'ws';
 
 import { isObject } from '../../operation/json-text.ts';
+import { parseJson } from '../http/params.ts';
 
 // Common proxies close a connection after a minute without data.
 const PING_MS = 12_000;
 const MAX_UNSENT_BYTES = 2 ** 20;
 
-/** @throws Error whose message, unlike that of JSON.parse, quotes nothing */
-function parseJson(data: Buffer): unknown {
-  try {
-    return JSON.parse(data.toString());
-  } catch {
-    throw new Error('The message is not JSON.');
-  }
-}
-
 /** Parses a message. graphql-ws requires a `query`, even next to the id of a document. */
 function parseMessage(data: Buffer): unknown {
-  const message = parseJson(data);
+  // Its error quotes nothing of the message in the log.
+  const message = parseJson(data, 'The message');
   if (!isObject(message) || message['type'] !== MessageType.Subscribe) return message;
   const { payload } = message;
   if (!isObject(payload)) return message;
