@@ -96,18 +96,20 @@ export function limitUnsent(
   const timer = setInterval(enforce, CHECK_INTERVAL_MS).unref();
   app.addHook('onClose', async () => clearInterval(timer));
   app.addHook('onSend', ({ raw: { socket }, headers }, reply, payload, done) => {
-    const canZip = /gzip|\*/i.test(String(headers['accept-encoding']));
+    const canZip = (): boolean => /gzip|\*/i.test(String(headers['accept-encoding']));
     if (Buffer.isBuffer(payload)) count(socket, reply.raw, 0);
     if (typeof payload !== 'string') {
-      const isZipped = canZip && payload instanceof Readable && !isEventStream(reply);
+      const isZipped = payload instanceof Readable && !isEventStream(reply) && canZip();
       if (isZipped) count(socket, reply.raw, GZIP_BYTES);
       return done(null, payload);
     }
     const length = Buffer.byteLength(payload);
+    if (length <= LONG_BYTES) return done(null, payload);
+    const isZipped = canZip();
     // A text that is not compressed is written at once, and counts as what the socket has not sent.
-    if (length <= (canZip ? LONG_BYTES : LARGE_BYTES)) return done(null, payload);
+    if (!isZipped && length <= LARGE_BYTES) return done(null, payload);
     const bytes = Buffer.from(payload);
-    count(socket, reply.raw, canZip ? length + GZIP_BYTES : length);
+    count(socket, reply.raw, isZipped ? length + GZIP_BYTES : length);
     if (length > LARGE_BYTES) enforce();
     // Removed if the response is compressed.
     void reply.header('Content-Length', bytes.length);
