@@ -1,5 +1,3 @@
-import type { OutputRef } from '@pothos/core';
-
 import { type ErrorCodes, ERRORS, withGatewayErrors } from '../contract/error-codes.ts';
 import {
   Forbidden,
@@ -17,7 +15,7 @@ import {
 } from '../contract/gateway-error.ts';
 import { toWord, upperFirst } from '../model/words.ts';
 import { listOf } from './cost-directives.ts';
-import type { Builder } from './pothos.ts';
+import { type Builder, typeNamed } from './pothos.ts';
 
 const GATEWAY_TYPES = [
   [Unauthenticated, 'UNAUTHENTICATED'],
@@ -43,14 +41,15 @@ function toSentence({ path, message }: Issue): string {
   return shorten(`${upperFirst(toWord(name))} ${message}`, SENTENCE_BYTES);
 }
 
-function defineInterface(builder: Builder) {
-  // Referenced by name, because the enum is defined last. Pothos finds the enum when the schema is built.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const ErrorCodeEnum = 'MutationErrorCode' as unknown as OutputRef<string>;
-  return builder.interfaceRef<GatewayError>('Error').implement({
+const defineInterface = (builder: Builder) =>
+  builder.interfaceRef<GatewayError>('Error').implement({
     description: 'The fields that all errors share.',
     fields: (t) => ({
-      code: t.expose('code', { type: ErrorCodeEnum, description: 'A machine-readable code.' }),
+      // The enum is defined last.
+      code: t.expose('code', {
+        type: typeNamed('MutationErrorCode'),
+        description: 'A machine-readable code.',
+      }),
       message: t.exposeString('message', {
         description: 'A human-readable message.',
         extensions: MESSAGE,
@@ -60,7 +59,6 @@ function defineInterface(builder: Builder) {
       }),
     }),
   });
-}
 
 /** Defines the fields that only some of the gateway's errors have. */
 function defineFields(builder: Builder): void {

@@ -3,11 +3,7 @@ import type { InputRef } from '@pothos/core';
 import type { RangeType } from '../kinds/kind.ts';
 import { describeFilter, type Filter, filtersIn, type Place } from '../list/filter.ts';
 import type { Repository } from '../repository.ts';
-import type { Builder } from './pothos.ts';
-
-// Refers to a type by its name, which Pothos finds when the schema is built.
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion
-const typeNamed = (name: string) => name as unknown as InputRef;
+import { type Builder, typeNamed } from './pothos.ts';
 
 const defineSortDirection = (builder: Builder) =>
   builder.enumType('SortDirection', {

@@ -1,4 +1,4 @@
-import SchemaBuilder from '@pothos/core';
+import SchemaBuilder, { type InputRef, type OutputRef } from '@pothos/core';
 import ErrorsPlugin from '@pothos/plugin-errors';
 import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin from '@pothos/plugin-relay';
@@ -43,6 +43,11 @@ export type Builder<
 > = PothosSchemaTypes.SchemaBuilder<
   PothosSchemaTypes.ExtendDefaultTypes<BuilderTypes<Types, Context>>
 >;
+
+/** Refers to a type by its name, which Pothos finds when the schema is built. */
+export const typeNamed = (name: string) =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  name as unknown as InputRef & OutputRef;
 
 const part = (listPart: ListPart) => ({ extensions: { listPart } });
 
