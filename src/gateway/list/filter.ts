@@ -16,9 +16,8 @@ export type Place = 'list' | 'changes';
 export interface Filter extends Omit<Condition, 'value'> {
   /** Describes the matching rows, after "Only books": `with one of these ids`. */
   readonly only: string;
-  /** Additional sentences for the description, and for the one in the filter of changes. */
+  /** Additional sentences for the description. */
   readonly note?: string;
-  readonly changesNote?: string;
   /** Whether the filter of changes has it too. */
   readonly changes?: boolean;
   /** The GraphQL type of the value: a scalar, an enum or a range. */
@@ -26,9 +25,8 @@ export interface Filter extends Omit<Condition, 'value'> {
   readonly isList: boolean;
   /** Validates a value. Returns null if all rows match it. */
   readonly rule: z.ZodType;
-  /** The cost of the condition, in lists and in changes. */
+  /** The cost of the condition in lists. */
   readonly cost?: string;
-  readonly changesCost?: string;
 }
 
 export type Filters = Readonly<Record<string, Filter>>;
@@ -63,15 +61,16 @@ export function requireUsable(table: IndexedTable, filters: Filters): void {
 export const filtersIn = (filters: Filters, place: Place): [name: string, filter: Filter][] =>
   Object.entries(filters).filter(([, { changes }]) => place === 'list' || changes === true);
 
-export const describeFilter = (filter: Filter, { plural }: Words, place: Place): string => {
-  const { only, note, changesNote } = filter;
-  const sentences = [
-    `Only ${plural} ${only}.`,
-    note,
-    place === 'changes' ? changesNote : undefined,
-  ];
-  return sentences.filter((sentence) => sentence !== undefined).join(' ');
-};
+export function describeFilter({ only, note, of }: Filter, words: Words, place: Place): string {
+  const sentences = [`Only ${words.plural} ${only}.`, ...(note === undefined ? [] : [note])];
+  if (of && place === 'changes') {
+    const { singular } = of.table.words;
+    sentences.push(
+      `The filter checks the current state of the ${singular}. A deleted ${singular} always matches.`,
+    );
+  }
+  return sentences.join(' ');
+}
 
 /** Creates the function that parses a filter of lists or changes. The function throws InvalidId or InvalidInput. */
 export function createParseFilter(filters: Filters, place: Place): (filter: object) => Condition[] {

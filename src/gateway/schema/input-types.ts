@@ -5,6 +5,9 @@ import { describeFilter, type Filter, filtersIn, type Place } from '../list/filt
 import type { Repository } from '../repository.ts';
 import { type Builder, typeNamed } from './pothos.ts';
 
+// The cost of reading related rows: one statement reads them for all changes.
+const READ_COST = '100';
+
 const defineSortDirection = (builder: Builder) =>
   builder.enumType('SortDirection', {
     description: 'The sort direction.',
@@ -45,11 +48,11 @@ export class InputTypes {
   }
 
   #toOptions(
-    { type, isList, cost, changesCost }: Filter,
+    { type, isList, cost, of }: Filter,
     place: Place,
   ): { type: InputRef | [InputRef]; extensions?: Readonly<Record<string, unknown>> } {
     const ref = typeof type === 'string' ? typeNamed(type) : this.#rangeOf(type);
-    const weight = place === 'list' ? cost : changesCost;
+    const weight = place === 'list' ? cost : of && READ_COST;
     return {
       type: isList ? [ref] : ref,
       ...(weight !== undefined && { extensions: { directives: { cost: { weight } } } }),
