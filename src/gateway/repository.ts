@@ -57,7 +57,7 @@ interface Options<Row, Of extends Inputs<Row>> {
 
 /** The rows of a table, with the functions that read, list, write and follow them. */
 export interface Repository<Row extends object = object, New = unknown>
-  extends Omit<StoredTable<Row>, 'update'>, Writes<Row> {
+  extends StoredTable<Row>, Writes<Row> {
   readonly words: Words;
   readonly inputs: readonly CompleteInput[];
   /** What the values of the inputs can violate. */
