@@ -9,7 +9,7 @@ import type { Deleted } from '../model/writes.ts';
 import type { Repository } from '../repository.ts';
 import { requireInputs } from './check-store.ts';
 import { createCount, createPage, defineList, rootPage } from './connections.ts';
-import { costOf, lineCost, listOf, textsOf } from './cost-directives.ts';
+import { costOf, listOf, textsOf } from './cost-directives.ts';
 import type { ErrorTypes } from './error-types.ts';
 import type { InputTypes } from './input-types.ts';
 import { IDEMPOTENCY_KEY } from './mutations.ts';
@@ -226,7 +226,7 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
           type: [input],
           required: true,
           description: `The entries: 1 to ${MAX_LINES} if passed in a variable, or 1 to ${MAX_LIST_SIZE} if written in the document.`,
-          extensions: { ...lineCost(repository), ...textsOf(repository) },
+          extensions: { ...costOf(repository, true), ...textsOf(repository) },
         }),
         ...this.#keyArgument(),
       })),
