@@ -11,6 +11,7 @@ import {
   Unauthenticated,
 } from '../contract/gateway-error.ts';
 import type { ReadGroups } from '../list/groups.ts';
+import { upperFirst } from '../model/words.ts';
 import type { ListPart } from './field-extensions.ts';
 import { useMutationsPlugin } from './mutations.ts';
 import { CURSOR_BYTES } from './sizes.ts';
@@ -123,7 +124,7 @@ export const createPothos = <Types extends StoreTypes>(dmmf: { readonly datamode
       directResult: true,
       defaultTypes: [InvalidInput, IdempotencyConflict, Unauthenticated, Forbidden],
       defaultUnionOptions: {
-        name: ({ fieldName }) => `${fieldName[0]?.toUpperCase()}${fieldName.slice(1)}Result`,
+        name: ({ fieldName }) => `${upperFirst(fieldName)}Result`,
         description: 'The object that the mutation created, changed or deleted, or an error.',
       },
     },
