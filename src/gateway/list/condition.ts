@@ -160,8 +160,8 @@ const OPERATORS = {
   unique: { planning: 'once', load: 'light', related: 'each', isLookup: true, toSql: isUnique },
   // Values that many rows share: no index provides the order, so PostgreSQL decides whether to sort. One value is like `=`.
   any: { planning: 'each', load: 'heavy', related: 'each', isLookup: true, toSql: isAny },
-  '>=': { planning: 'each', load: 'light', related: 'each', toSql: isWithin('>=') },
-  '<=': { planning: 'each', load: 'light', related: 'each', toSql: isWithin('<=') },
+  '>=': { planning: 'each', load: 'light', related: 'each', isLookup: true, toSql: isWithin('>=') },
+  '<=': { planning: 'each', load: 'light', related: 'each', isLookup: true, toSql: isWithin('<=') },
   range: { planning: 'each', load: 'heavy', related: 'each', toSql: isInRange },
   set: { planning: 'once', load: 'heavy', related: 'once', toSql: isSet },
   words: { planning: 'each', load: 'heavy', related: 'each', toSql: hasWords },

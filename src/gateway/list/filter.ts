@@ -2,10 +2,9 @@ import { z } from 'zod';
 
 import { parse } from '../contract/parse.ts';
 import type { RangeType } from '../kinds/kind.ts';
-import { DATE_TIME } from '../kinds/times.ts';
 import type { Field, StoredTable } from '../model/stored-table.ts';
 import type { Words } from '../model/words.ts';
-import { type Condition, operatorOf } from './condition.ts';
+import type { Condition } from './condition.ts';
 
 /** The cost of a condition that may scan many rows to find a few, or that PostgreSQL plans each time. */
 export const SEARCH_COST = '300';
@@ -31,30 +30,13 @@ export interface Filter extends Omit<Condition, 'value'> {
 
 export type Filters = Readonly<Record<string, Filter>>;
 
-type IndexedTable = Pick<StoredTable<never>, 'name' | 'idField'>;
-
 /** @throws Error if PostgreSQL would have to scan the table for a list */
-export function requireIndex({ name, idField }: IndexedTable, field: Field): void {
+export function requireIndex<Row>({ name, idField }: StoredTable<Row>, field: Field): void {
   if (field.isIndexed) return;
   throw new Error(
     `A list of ${name} needs an index that starts with ${field.column}. Add \`@@index([${field.name}, ${idField}])\` ` +
       'to its model in schema.prisma, and a CREATE INDEX to a migration.',
   );
-}
-
-/** @throws Error if a filter lacks its index, or changes can't be filtered as declared */
-export function requireUsable(table: IndexedTable, filters: Filters): void {
-  for (const [name, { op, field, of, changes }] of Object.entries(filters)) {
-    const { isLookup } = operatorOf(op);
-    if (field && isLookup && !of) requireIndex(table, field);
-    // PostgreSQL's JSON has times in another format.
-    const isRecorded = field?.kind !== DATE_TIME && (isLookup || op === '>=' || op === '<=');
-    if (changes && !isRecorded) {
-      throw new Error(
-        `The filter ${name} of ${table.name} must not set \`changes\`: it cannot be checked for recorded rows.`,
-      );
-    }
-  }
 }
 
 /** Returns the filters of lists or of changes, with their names. */
