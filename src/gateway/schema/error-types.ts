@@ -1,7 +1,6 @@
 import { type ErrorCodes, ERRORS, withGatewayErrors } from '../contract/error-codes.ts';
 import {
   Forbidden,
-  IdempotencyConflict,
   ISSUE_CODES,
   type InputError,
   InvalidInput,
@@ -11,18 +10,10 @@ import {
   MAX_ISSUES,
   MAX_MESSAGE_BYTES,
   shorten,
-  Unauthenticated,
 } from '../contract/gateway-error.ts';
 import { toWord, upperFirst } from '../model/words.ts';
 import { listOf } from './cost-directives.ts';
-import { type Builder, typeNamed } from './pothos.ts';
-
-const GATEWAY_TYPES = [
-  [Unauthenticated, 'UNAUTHENTICATED'],
-  [Forbidden, 'FORBIDDEN'],
-  [InvalidInput, 'INVALID_INPUT'],
-  [IdempotencyConflict, 'IDEMPOTENCY_CONFLICT'],
-] as const;
+import { type Builder, COMMON_ERRORS, typeNamed } from './pothos.ts';
 
 const MESSAGE = { maxBytes: MAX_MESSAGE_BYTES };
 // The maximum size of the sentence about one invalid value, as JSON.
@@ -132,7 +123,7 @@ export class ErrorTypes {
   constructor(builder: Builder) {
     this.#builder = builder;
     this.#Error = defineInterface(builder);
-    for (const [type, code] of GATEWAY_TYPES) this.#define(type, ERRORS[code].description);
+    for (const [type, code] of COMMON_ERRORS) this.#define(type, ERRORS[code].description);
     defineFields(builder);
   }
 
@@ -176,7 +167,7 @@ export class ErrorTypes {
       description: 'All error codes: those in `extensions.code`, in `Error.code` and in REST.',
       values: withGatewayErrors(codes),
     });
-    const ofGateway = Object.fromEntries(GATEWAY_TYPES.map(([, code]) => [code, ERRORS[code]]));
+    const ofGateway = Object.fromEntries(COMMON_ERRORS.map(([, code]) => [code, ERRORS[code]]));
     this.#builder.enumType('MutationErrorCode', {
       description: 'The codes of the errors that mutations return as data.',
       values: { ...ofGateway, ...codes },

@@ -50,6 +50,14 @@ export const typeNamed = (name: string) =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   name as unknown as InputRef & OutputRef;
 
+/** The errors of every mutation, with their codes. */
+export const COMMON_ERRORS = [
+  [InvalidInput, 'INVALID_INPUT'],
+  [IdempotencyConflict, 'IDEMPOTENCY_CONFLICT'],
+  [Unauthenticated, 'UNAUTHENTICATED'],
+  [Forbidden, 'FORBIDDEN'],
+] as const;
+
 const part = (listPart: ListPart) => ({ extensions: { listPart } });
 
 const cursor = (listPart: ListPart) => ({ extensions: { listPart, maxBytes: CURSOR_BYTES } });
@@ -122,7 +130,7 @@ export const createPothos = <Types extends StoreTypes>(dmmf: { readonly datamode
     prisma: { client: noClient, dmmf, exposeDescriptions: true },
     errors: {
       directResult: true,
-      defaultTypes: [InvalidInput, IdempotencyConflict, Unauthenticated, Forbidden],
+      defaultTypes: COMMON_ERRORS.map(([type]) => type),
       defaultUnionOptions: {
         name: ({ fieldName }) => `${upperFirst(fieldName)}Result`,
         description: 'The object that the mutation created, changed or deleted, or an error.',
