@@ -4,7 +4,7 @@ import { Id, MAX_LIST_SIZE } from '../contract/parse.ts';
 import type { DataSource } from '../model/loaders.ts';
 import type { Repository } from '../repository.ts';
 import { listOf } from './cost-directives.ts';
-import type { Builder, StoreTypes } from './pothos.ts';
+import type { Builder } from './pothos.ts';
 
 export const NODE_ID =
   'A globally unique id, for caches and for `node`. Treat it as opaque: its format can change.';
@@ -38,8 +38,8 @@ function parseNodeId(nodes: ReadonlyMap<string, Repository>, text: string, ...pa
  * Defines the interface of types with global ids, and `Query.node` and `Query.nodes`, which find rows of any type by these.
  * Returns the interface. https://relay.dev/graphql/objectidentification.htm
  */
-export function defineNodes<Types extends StoreTypes>(
-  builder: Builder<Types>,
+export function defineNodes<Models extends object>(
+  builder: Builder<Models>,
   nodes: ReadonlyMap<string, Repository>,
 ) {
   const Node = builder.interfaceRef<object>('Node').implement({

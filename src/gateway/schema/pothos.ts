@@ -16,16 +16,10 @@ import type { ListPart } from './field-extensions.ts';
 import { useMutationsPlugin } from './mutations.ts';
 import { CURSOR_BYTES } from './sizes.ts';
 
-/** The types that a store passes to its builder. */
-export interface StoreTypes {
-  /** The types that Pothos' generator wrote for the models. */
-  readonly PrismaTypes: object;
-}
-
-/** The full types of a store's builder. */
-interface BuilderTypes<Types extends StoreTypes, Context extends object = CallContext> {
+/** The types of a store's builder. `Models` are those that Pothos' generator wrote. */
+interface BuilderTypes<Models extends object, Context extends object = CallContext> {
   Context: Context;
-  PrismaTypes: Types['PrismaTypes'];
+  PrismaTypes: Models;
   Scalars: {
     ID: { Input: string; Output: bigint | string };
     DateTime: { Input: Date; Output: Date };
@@ -39,10 +33,10 @@ interface BuilderTypes<Types extends StoreTypes, Context extends object = CallCo
 }
 
 export type Builder<
-  Types extends StoreTypes = StoreTypes,
+  Models extends object = object,
   Context extends object = CallContext,
 > = PothosSchemaTypes.SchemaBuilder<
-  PothosSchemaTypes.ExtendDefaultTypes<BuilderTypes<Types, Context>>
+  PothosSchemaTypes.ExtendDefaultTypes<BuilderTypes<Models, Context>>
 >;
 
 /** Refers to a type by its name, which Pothos finds when the schema is built. */
@@ -122,8 +116,8 @@ function noClient(): never {
 }
 
 /** Creates the builder of Pothos for a store; `dmmf` is the datamodel that Pothos' generator wrote. */
-export const createPothos = <Types extends StoreTypes>(dmmf: { readonly datamodel: unknown }) =>
-  new SchemaBuilder<BuilderTypes<Types>>({
+export const createPothos = <Models extends object>(dmmf: { readonly datamodel: unknown }) =>
+  new SchemaBuilder<BuilderTypes<Models>>({
     // The outermost plugin comes first, so errors become data last, after scopes are checked and error codes are logged.
     plugins: [ErrorsPlugin, useMutationsPlugin(), RelayPlugin, PrismaPlugin],
     defaultFieldNullability: false,

@@ -15,7 +15,7 @@ import type { FieldArguments } from './field-extensions.ts';
 import type { InputTypes } from './input-types.ts';
 import { IDEMPOTENCY_KEY } from './mutations.ts';
 import { NODE_ID, toNodeId } from './nodes.ts';
-import type { Builder, StoreTypes } from './pothos.ts';
+import type { Builder } from './pothos.ts';
 
 const constraintErrors = ({ constraints }: Repository): ErrorType[] =>
   constraints.map(({ error }) => error);
@@ -34,16 +34,16 @@ interface LineNames {
 }
 
 /** The options of the fields that read and write a table's rows. */
-export class RowFields<Types extends StoreTypes, Row extends object> {
-  readonly #builder: Builder<Types>;
+export class RowFields<Models extends object, Row extends object> {
+  readonly #builder: Builder<Models>;
   readonly #type: OutputRef<Row>;
   readonly #repository: Repository<Row>;
   readonly #inputs: InputTypes;
   readonly #errors: ErrorTypes;
-  readonly #list: ReturnType<typeof defineList<Types, Row>>;
+  readonly #list: ReturnType<typeof defineList<Models, Row>>;
 
   constructor(
-    builder: Builder<Types>,
+    builder: Builder<Models>,
     type: OutputRef<Row>,
     repository: Repository<Row>,
     { inputs, errors }: { readonly inputs: InputTypes; readonly errors: ErrorTypes },
