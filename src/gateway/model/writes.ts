@@ -31,14 +31,21 @@ export interface Writes<Row> {
   readonly toError: (error: unknown, rows: readonly object[], areLines?: boolean) => unknown;
 }
 
-interface WriteOptions<Row, New> {
+/** What the mutations of a table's rows check. */
+export interface WriteRules<Row, New> {
+  /** The rules of the inputs for a new row and for an update. */
   readonly newRule: z.ZodType<New>;
   readonly updateRule: z.ZodType<Partial<Row>>;
   /** Returns the part of a new row that is in the digest of an idempotent write. */
-  readonly toDigest: (data: New) => object;
+  toDigest(this: void, data: New): object;
+  /** What the values of the inputs can violate. */
   readonly constraints: readonly Constraint[];
   readonly notFound: ErrorAbout<bigint>;
+  /** The error for deleting a row that other rows refer to. */
   readonly inUse: ErrorAbout<bigint> | undefined;
+}
+
+interface WriteOptions<Row, New> extends WriteRules<Row, New> {
   /** Inserts rows and returns them in the same order. */
   readonly insert: (session: Session, rows: readonly New[]) => Promise<Row[]>;
 }
