@@ -2,14 +2,8 @@ import { errorOf, type ErrorType } from './contract/gateway-error.ts';
 import type { Session } from './database/session.ts';
 import { type ColumnCondition, isOfColumn } from './list/condition.ts';
 import { createParseFilter, type Filters, requireIndex } from './list/filter.ts';
-import { createGroups, type Groups } from './list/groups.ts';
-import {
-  createListing,
-  type Listing,
-  createSorts,
-  type ListSorts,
-  type Sorts,
-} from './list/listing.ts';
+import { createGroups, type Groups, toObjectName } from './list/groups.ts';
+import { createListing, createSorts, type ListSorts, type Sorts } from './list/listing.ts';
 import { type ListLoaders, pagesOf } from './list/pages.ts';
 import {
   constraintsOf,
@@ -98,23 +92,6 @@ const createInUse = (
   }));
 };
 
-const createPagesBy =
-  <Row extends object>(
-    table: StoredTable<Row>,
-    words: Words,
-    listing: Listing<Row>,
-  ): Repository<Row>['pagesBy'] =>
-  (name) => {
-    const field = table.fields[name];
-    if (!field.isReference) throw new Error(`${table.type}.${name} does not refer to other rows.`);
-    requireIndex(table, field);
-    return pagesOf(
-      listing,
-      `${toFieldName(words.plural)}By${upperFirst(name.replace(/Id$/, ''))}`,
-      field.ownColumn,
-    );
-  };
-
 /** Creates the repository of a table, which serves both GraphQL and REST. */
 export function createRepository<Row extends object, const Of extends Inputs<Row>>(
   table: StoredTable<Row>,
@@ -156,7 +133,13 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
     byId: loader,
     required: required(loader, (id) => new notFound(id)),
     pages: pagesOf(listing),
-    pagesBy: createPagesBy(table, words, listing),
+    pagesBy: (name) => {
+      const field = table.fields[name];
+      if (!field.isReference) throw new Error(`${type}.${name} does not refer to other rows.`);
+      requireIndex(table, field);
+      const batches = `${toFieldName(words.plural)}By${upperFirst(toObjectName(name))}`;
+      return pagesOf(listing, batches, field.ownColumn);
+    },
     ...rules,
     ...createWrites(table, { ...rules, insert: options.insertMany ?? insertRows(table) }),
     toRecorded: (filter) => parseChanges(filter).filter(isOfColumn),
