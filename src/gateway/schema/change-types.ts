@@ -10,7 +10,7 @@ import {
   supportedChanges,
 } from '../changes/change-log.ts';
 import { AFTER_COST } from '../changes/streams.ts';
-import { type CallContext, streamOf } from '../context.ts';
+import { type CallContext, originOf } from '../context.ts';
 import type { Who } from '../database/who.ts';
 import { SEARCH_COST } from '../list/filter.ts';
 import type { ListArguments } from '../list/listing.ts';
@@ -75,7 +75,7 @@ function followIn(
   { after, ...selection }: Omit<Selection, 'source'> & Pick<ListArguments, 'after'>,
 ) {
   const { changes, source } = context;
-  const stream = streamOf(context);
+  const stream = originOf(context, 'stream');
   const { lastEventId } = stream;
   if (lastEventId !== undefined) parseCursor(lastEventId, 'Last-Event-ID');
   return changes.follow(stream, { ...selection, source }, lastEventId ?? after);
