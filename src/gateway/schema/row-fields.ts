@@ -1,8 +1,8 @@
 import type { InputRef, OutputRef } from '@pothos/core';
 
-import type { CallContext, MutationContext } from '../context.ts';
+import type { MutationContext } from '../context.ts';
 import type { ErrorType } from '../contract/gateway-error.ts';
-import { MAX_LINES, MAX_LIST_SIZE, parseId } from '../contract/parse.ts';
+import { MAX_LINES, MAX_LIST_SIZE } from '../contract/parse.ts';
 import type { Mutate } from '../model/define-write.ts';
 import { toFieldName, upperFirst } from '../model/words.ts';
 import type { Deleted } from '../model/writes.ts';
@@ -11,11 +11,11 @@ import { requireInputs } from './check-store.ts';
 import { createCount, createPage, defineList, rootPage } from './connections.ts';
 import { costOf, listOf, textsOf } from './cost-directives.ts';
 import type { ErrorTypes } from './error-types.ts';
-import type { FieldArguments } from './field-extensions.ts';
 import type { InputTypes } from './input-types.ts';
 import { IDEMPOTENCY_KEY } from './mutations.ts';
 import { NODE_ID, toNodeId } from './nodes.ts';
 import type { Builder } from './pothos.ts';
+import { rowByArgument } from './rows.ts';
 
 const constraintErrors = ({ constraints }: Repository): ErrorType[] =>
   constraints.map(({ error }) => error);
@@ -71,15 +71,12 @@ export class RowFields<Models extends object, Row extends object> {
    */
   get row() {
     const { words, idField, byId } = this.#repository;
-    const read = (args: FieldArguments): bigint => parseId(String(args[idField]), idField);
     return {
       type: this.#type,
       nullable: true as const,
       description: `The ${words.singular} with this id, or null if it does not exist.`,
       args: { [idField]: this.#idArgument() },
-      extensions: { read, sql: { kind: 'row', table: byId.table } as const },
-      resolve: (_root: object, args: FieldArguments, { source }: CallContext) =>
-        byId.load(source, read(args)),
+      ...rowByArgument(byId, idField),
     };
   }
 

@@ -2,9 +2,21 @@ import type { OutputRef } from '@pothos/core';
 import type { Sql } from 'sql-template-tag';
 
 import type { CallContext } from '../context.ts';
+import { parseId } from '../contract/parse.ts';
 import { onlyRow } from '../database/session.ts';
 import type { RowLoader } from '../model/loaders.ts';
-import type { FieldSql } from './field-extensions.ts';
+import type { FieldArguments, FieldSql } from './field-extensions.ts';
+
+/** Resolves a field to the row whose id is given in an argument. */
+export function rowByArgument<Row>({ table, load }: RowLoader<Row>, argument: string) {
+  const read = (args: FieldArguments): bigint => parseId(String(args[argument]), argument);
+  const sql: FieldSql = { kind: 'row', table };
+  return {
+    extensions: { sql, read },
+    resolve: (_root: object, args: FieldArguments, { source }: CallContext) =>
+      load(source, read(args)),
+  };
+}
 
 // The cost per row, in addition to the statement: graphql-js takes several times as long to resolve a row as to resolve
 // a plain field.
