@@ -30,17 +30,12 @@ interface BuilderOptions {
 
 type MutationMethods = 'mutationField' | 'mutationFields';
 
-/** Defines the types that every schema contains, and the scalars that the tables need. */
-function defineRoots(builder: Builder, tables: BuilderOptions['tables']): void {
-  const types = Object.values(tables).flatMap(({ columns }) =>
-    Object.values(columns).map(({ type }) => type),
-  );
-  // Changes have a time; groups have days and sums.
-  const used = new Set(['DateTime', 'Date', 'Sum', ...types]);
-  for (const [type, { graphql, scalar }] of Object.entries<Kind>(KINDS)) {
+/** Defines the types that every schema contains. */
+function defineRoots(builder: Builder): void {
+  for (const { graphql, scalar } of Object.values<Kind>(KINDS)) {
     // Every scalar's name is in BuilderTypes.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    if (scalar && used.has(type)) builder.addScalarType(graphql as 'DateTime', scalar, {});
+    if (scalar) builder.addScalarType(graphql as 'DateTime', scalar, {});
   }
 
   builder.queryType({
@@ -85,7 +80,7 @@ export class StoreBuilder<Models extends object> {
     this.builder = this.#pothos as unknown as typeof this.builder;
     this.#untyped = this.#pothos as unknown as Builder;
     /* oxlint-enable typescript/no-unsafe-type-assertion */
-    defineRoots(this.#untyped, options.tables);
+    defineRoots(this.#untyped);
     this.#errors = new ErrorTypes(this.#untyped);
     this.Node = defineNodes(this.#pothos, this.#repositories);
     this.#inputs = new InputTypes(this.#untyped);
