@@ -36,18 +36,13 @@ export interface Origin {
 }
 
 const hasOrigin = (context: object): context is { readonly origin: Origin } => 'origin' in context;
-const originOf = (context: object): Origin => (hasOrigin(context) ? context.origin : {});
 
-/** Returns the request of a mutation, given the context of its execution. */
-export function requestOf(context: object): NonNullable<Origin['request']> {
-  const { request } = originOf(context);
-  if (!request) throw new Error('A mutation needs a request.');
-  return request;
-}
-
-/** Returns the stream of a subscription that starts. */
-export function streamOf(context: object): Stream {
-  const { stream } = originOf(context);
-  if (!stream) throw new Error('A subscription needs a stream.');
-  return stream;
+/** Returns the request of a mutation, or the stream of a subscription that starts, given the context of its execution. */
+export function originOf<Part extends keyof Origin>(
+  context: object,
+  part: Part,
+): NonNullable<Origin[Part]> {
+  const found = hasOrigin(context) ? context.origin[part] : undefined;
+  if (!found) throw new Error(`The context has no ${part}.`);
+  return found;
 }

@@ -1,20 +1,11 @@
-import type { z } from 'zod';
-
 import { errorOf, type ErrorType } from './contract/gateway-error.ts';
 import type { Session } from './database/session.ts';
 import { type ColumnCondition, isOfColumn } from './list/condition.ts';
 import { createParseFilter, type Filters, requireIndex } from './list/filter.ts';
-import { createGroups, type Groups } from './list/groups.ts';
-import {
-  createListing,
-  type Listing,
-  createSorts,
-  type ListSorts,
-  type Sorts,
-} from './list/listing.ts';
+import { createGroups, type Groups, toObjectName } from './list/groups.ts';
+import { createListing, createSorts, type ListSorts, type Sorts } from './list/listing.ts';
 import { type ListLoaders, pagesOf } from './list/pages.ts';
 import {
-  type Constraint,
   constraintsOf,
   createRules,
   type ErrorAbout,
@@ -34,7 +25,7 @@ import {
   upperFirst,
   type Words,
 } from './model/words.ts';
-import { createWrites, type Writes } from './model/writes.ts';
+import { createWrites, type WriteRules, type Writes } from './model/writes.ts';
 
 interface Options<Row, Of extends Inputs<Row>> {
   /** What the rows are called, if not by the names of their type and table. */
@@ -57,17 +48,12 @@ interface Options<Row, Of extends Inputs<Row>> {
 
 /** The rows of a table, with the functions that read, list, write and follow them. */
 export interface Repository<Row extends object = object, New = unknown>
-  extends Omit<StoredTable<Row>, 'update'>, Writes<Row> {
+  extends StoredTable<Row>, Writes<Row>, WriteRules<Row, New> {
   readonly words: Words;
   readonly inputs: readonly CompleteInput[];
-  /** What the values of the inputs can violate. */
-  readonly constraints: readonly Constraint[];
   readonly filters: Filters;
   readonly sorts: ListSorts;
   readonly groups: Groups | undefined;
-  readonly notFound: ErrorAbout<bigint>;
-  /** The error for deleting a row that other rows refer to. */
-  readonly inUse: ErrorAbout<bigint> | undefined;
   /** All errors that mutations of these rows return. */
   readonly errors: readonly ErrorType[];
   /** Loads a row; null if it does not exist. */
@@ -77,11 +63,6 @@ export interface Repository<Row extends object = object, New = unknown>
   readonly pages: ListLoaders<Row>;
   /** Returns the lists of each parent's rows; `field` is the reference to the parent. */
   readonly pagesBy: (field: keyof Row & string) => ListLoaders<Row>;
-  /** The rules of the inputs for a new row and for an update. */
-  readonly newRule: z.ZodType<New>;
-  readonly updateRule: z.ZodType;
-  /** Returns the part of a new row that is in the digest of an idempotent write. */
-  toDigest(data: New): object;
   /**
    * Returns the conditions of a filter for recorded rows.
    * @throws InvalidId, InvalidInput
@@ -111,23 +92,6 @@ const createInUse = (
   }));
 };
 
-const createPagesBy =
-  <Row extends object>(
-    table: StoredTable<Row>,
-    words: Words,
-    listing: Listing<Row>,
-  ): Repository<Row>['pagesBy'] =>
-  (name) => {
-    const field = table.fields[name];
-    if (!field.isReference) throw new Error(`${table.type}.${name} does not refer to other rows.`);
-    requireIndex(table, field);
-    return pagesOf(
-      listing,
-      `${toFieldName(words.plural)}By${upperFirst(name.replace(/Id$/, ''))}`,
-      field.ownColumn,
-    );
-  };
-
 /** Creates the repository of a table, which serves both GraphQL and REST. */
 export function createRepository<Row extends object, const Of extends Inputs<Row>>(
   table: StoredTable<Row>,
@@ -142,8 +106,12 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
   const filters = options.filters(table.fields);
   const notFound = options.notFound ?? createNotFound(type, words);
   const inUse = usedBy.length === 0 ? undefined : createInUse(type, words, usedBy);
-  const constraints = constraintsOf(table, words, inputs);
-  const rules = createRules<Row, Of>(inputs);
+  const rules = {
+    ...createRules<Row, Of>(inputs),
+    constraints: constraintsOf(table, words, inputs),
+    notFound,
+    inUse,
+  };
   const sorts = createSorts(table, options.sorts);
   const groups = createGroups(table, options.groups?.(table.fields));
   const listing = createListing(table, filters, sorts);
@@ -153,30 +121,27 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
     ...table,
     words,
     inputs,
-    constraints,
     filters,
     sorts,
     groups,
-    notFound,
-    inUse,
     errors: [
       notFound,
       inUse,
-      ...constraints.map(({ error }) => error),
+      ...rules.constraints.map(({ error }) => error),
       ...(options.errors ?? []),
     ].filter((error) => error !== undefined),
     byId: loader,
     required: required(loader, (id) => new notFound(id)),
     pages: pagesOf(listing),
-    pagesBy: createPagesBy(table, words, listing),
+    pagesBy: (name) => {
+      const field = table.fields[name];
+      if (!field.isReference) throw new Error(`${type}.${name} does not refer to other rows.`);
+      requireIndex(table, field);
+      const batches = `${toFieldName(words.plural)}By${upperFirst(toObjectName(name))}`;
+      return pagesOf(listing, batches, field.ownColumn);
+    },
     ...rules,
-    ...createWrites(table, {
-      ...rules,
-      constraints,
-      notFound,
-      inUse,
-      insert: options.insertMany ?? insertRows(table),
-    }),
+    ...createWrites(table, { ...rules, insert: options.insertMany ?? insertRows(table) }),
     toRecorded: (filter) => parseChanges(filter).filter(isOfColumn),
   };
 }

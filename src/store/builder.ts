@@ -3,11 +3,7 @@ import type PrismaTypes from './generated/pothos.ts';
 import { getDatamodel } from './generated/pothos.ts';
 import { TABLES } from './generated/tables.ts';
 
-interface Types {
-  PrismaTypes: PrismaTypes;
-}
-
-export const store = new StoreBuilder<Types>({
+export const store = new StoreBuilder<PrismaTypes>({
   datamodel: getDatamodel(),
   tables: TABLES,
   scopes: ['pets:write', 'inventory:write', 'orders:write'],

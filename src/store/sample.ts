@@ -1,7 +1,9 @@
-import sql, { type Sql } from 'sql-template-tag';
-
-import type { Session } from '../gateway/index.ts';
-import type { PetStatus } from './generated/prisma/client.ts';
+import { insertLines, type Session } from '../gateway/index.ts';
+import { categories } from './category/categories.ts';
+import type { Category, Pet, PetStatus } from './generated/prisma/client.ts';
+import { inventoryItems } from './inventory/inventory.ts';
+import { orders } from './order/orders.ts';
+import { pets } from './pet/pets.ts';
 
 /** Ten categories, each with a name, a description, and the names of ten pets. */
 const CATEGORIES = `
@@ -27,42 +29,34 @@ const FIRST_SHIP_DATE = Date.parse('2026-12-01T09:00:00Z');
 const statusOf = (index: number): PetStatus =>
   index % 11 === 10 ? 'sold' : index % 7 === 6 ? 'pending' : 'available';
 
+const indexes = (length: number): number[] => Array.from({ length }, (_, index) => index);
+
 /** Pet 1 is the first pet of the first category, pet 2 the first pet of the second, and so on. */
-function insertPets(categoryIds: readonly bigint[]): Sql {
-  const names = CATEGORIES.map(([, , pets]) => pets?.split(' '));
-  const indexes = Array.from({ length: 100 }, (_, index) => index);
-  return sql`
-    insert into pets (name, category_id, status)
-    select * from unnest(${indexes.map((index) => names[index % 10]?.[Math.floor(index / 10)])}::text[],
-      ${indexes.map((index) => categoryIds[index % 10])}::bigint[],
-      ${indexes.map(statusOf)}::text[]::pet_status[])
-    returning id`;
-}
-
-function insertOrders(petIds: readonly bigint[]): Sql {
-  const indexes = Array.from({ length: 40 }, (_, index) => index);
-  const shipDates = indexes.map((index) =>
-    index % 5 === 4 ? null : new Date(FIRST_SHIP_DATE + index * DAY_MS).toISOString(),
-  );
-  return sql`
-    insert into orders (pet_id, quantity, ship_date, complete)
-    select * from unnest(${indexes.map((index) => petIds[(index * 13) % 100])}::bigint[],
-      ${indexes.map((index) => (index % 4) + 1)}::integer[],
-      ${shipDates}::text[]::timestamptz[],
-      ${indexes.map((index) => index % 3 === 0)}::boolean[])`;
-}
-
 export async function fillSample({ write }: Session): Promise<void> {
-  const categories = await write<{ id: bigint }>(sql`
-    insert into categories (name, description)
-    select * from unnest(${CATEGORIES.map(([name]) => name)}::text[],
-      ${CATEGORIES.map(([, description]) => description)}::text[])
-    returning id`);
-  const pets = await write<{ id: bigint }>(insertPets(categories.map(({ id }) => id)));
-  const stocked = pets.map(({ id }) => id).filter((_, index) => index % 9 !== 8);
-  await write(sql`
-    insert into inventory_items (pet_id, quantity)
-    select * from unnest(${stocked}::bigint[],
-      ${stocked.map((_, index) => (index * 7 + 12) % 23)}::integer[])`);
-  await write(insertOrders(pets.map(({ id }) => id)));
+  const inCategories = await write<Category>(
+    insertLines(
+      categories,
+      CATEGORIES.map(([name = '', description = '']) => ({ name, description })),
+    ),
+  );
+  const names = CATEGORIES.map(([, , ofPets = '']) => ofPets.split(' '));
+  const samples = indexes(10).flatMap((round) =>
+    inCategories.map(({ id }, place) => ({
+      name: names[place]?.[round] ?? '',
+      categoryId: id,
+      status: statusOf(10 * round + place),
+    })),
+  );
+  const ids = (await write<Pet>(insertLines(pets, samples))).map(({ id }) => id);
+  const stocked = ids.filter((_, index) => index % 9 !== 8);
+  const stock = stocked.map((petId, index) => ({ petId, quantity: (index * 7 + 12) % 23 }));
+  await write(insertLines(inventoryItems, stock));
+  const ordered = indexes(40).flatMap((index) => ids[(index * 13) % 100] ?? []);
+  const placed = ordered.map((petId, index) => ({
+    petId,
+    quantity: (index % 4) + 1,
+    shipDate: index % 5 === 4 ? null : new Date(FIRST_SHIP_DATE + index * DAY_MS),
+    complete: index % 3 === 0,
+  }));
+  await write(insertLines(orders, placed));
 }

@@ -134,6 +134,7 @@ const withGroups = (by: object): Parts => ({ rows: { groups: () => ({ by, sum: [
 const ofOwner = { table: owned, by: 'owner_id' };
 const known = owned.fields.isKnown;
 const only = 'that match';
+const withMinimum = ({ copies }: typeof own) => ({ wanted: filterBy.min(copies, { only }) });
 const cannotCheck =
   'The filter wanted of things must not set `changes`: it cannot be checked for recorded rows.';
 const noIndex =
@@ -258,6 +259,14 @@ describe('a store does not start, and says why', () => {
       noIndex,
     ],
     [
+      'a filter by a minimum without an index',
+      {
+        model: withColumn('copies', { isIndexed: false }),
+        rows: { filters: withMinimum },
+      },
+      noIndex,
+    ],
+    [
       'a list by a column that does not refer to rows',
       { listBy: 'word' },
       'Thing.word does not refer to other rows.',
@@ -328,6 +337,12 @@ describe('a store does not start, and says why', () => {
   ])('%s', (_what, create, sentence) => {
     expect(create).toThrow(sentence);
   });
+});
+
+it('a filter by a minimum can use the index of the sort by its column', () => {
+  const model = withColumn('copies', { isIndexed: false, isNullable: true });
+  const sorts = { copies: 'Order by copies.' };
+  expect(() => createStore({ model, rows: { filters: withMinimum, sorts } })).not.toThrow();
 });
 
 /** Defines a page, and fields of Query that return it and name the sizes of these lists. */

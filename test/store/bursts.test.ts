@@ -64,7 +64,7 @@ const countReads = (): number =>
 
 /** Returns how many statements have read old changes since then. */
 const countPages = (): number =>
-  gateway.statements.filter((text) => text.includes(`where type in ('Pet') and`)).length;
+  gateway.statements.filter((text) => text.includes(`where type = 'Pet' and`)).length;
 
 const renameAll = (): Promise<unknown> => run(`update pets set name = 'renamed'`);
 

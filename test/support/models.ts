@@ -4,7 +4,7 @@ import { toEnumName } from '../../src/gateway/model/words.ts';
 
 /** Returns the builder of a store with some tables, and without a schema.prisma. */
 export const builderOf = (tables: Readonly<Record<string, Model>>) =>
-  new StoreBuilder<{ PrismaTypes: object }>({
+  new StoreBuilder<object>({
     datamodel: { datamodel: { models: {} } },
     tables,
     scopes: ['any'],

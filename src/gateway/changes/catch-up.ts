@@ -2,12 +2,12 @@ import { LRUCache } from 'lru-cache';
 import sql, { join, raw } from 'sql-template-tag';
 
 import { FairQueue } from '../database/fair-queue.ts';
+import { isOneOf } from '../list/condition.ts';
 import type { DataSource } from '../model/loaders.ts';
 import {
   type Change,
   compare,
   isAfter,
-  isIn,
   type Position,
   POSITION,
   readChanges,
@@ -54,7 +54,7 @@ async function readPage(
   after: Position,
   end: Position,
 ): Promise<ChangePage> {
-  const conditions = [raw(isIn('type', types)), supported.condition, compare('>', after)];
+  const conditions = [raw(isOneOf('type', types)), supported.condition, compare('>', after)];
   let horizon: Position | undefined;
   if (filter) {
     [horizon] = await db.query<Position>(

@@ -7,6 +7,7 @@ import type { Database } from '../database/database.ts';
 import { deleteInBatches } from '../database/delete-in-batches.ts';
 import type { Who } from '../database/who.ts';
 import { ID } from '../kinds/numbers.ts';
+import { isOneOf } from '../list/condition.ts';
 import { type Bound, encodeCursor, decodeCursor } from '../list/cursor.ts';
 import type { Listing } from '../list/listing.ts';
 import { pagesOf } from '../list/pages.ts';
@@ -48,12 +49,6 @@ const ORDER = 'RECORD';
 const rowAsText = (column: string): string =>
   `(select json_object_agg(key, value) from json_each_text("${column}"))`;
 
-/** Returns the condition that a column has one of the values. */
-export function isIn(column: string, values: readonly string[]): string {
-  const literals = [...new Set(values)].toSorted().map((value) => `'${value}'`);
-  return literals.length === 0 ? 'false' : `${column} in (${literals.join(', ')})`;
-}
-
 /** The types and kinds of changes that this release supports. A later release may have added more. */
 export interface SupportedChanges {
   readonly has: (change: { type: string; kind: string }) => boolean;
@@ -68,7 +63,7 @@ export interface SupportedChanges {
 export const supportedChanges = (types: readonly string[]): SupportedChanges => ({
   has: ({ type, kind }) =>
     types.includes(type) && CHANGE_KINDS.some((supported) => supported === kind),
-  condition: raw(`coalesce(${isIn('type', types)} and ${isIn('kind', CHANGE_KINDS)}, false)`),
+  condition: raw(`coalesce(${isOneOf('type', types)} and ${isOneOf('kind', CHANGE_KINDS)}, false)`),
 });
 
 const stampOf = ({ changedAt }: Position): string => String(changedAt.getTime());
@@ -96,7 +91,7 @@ const listingOf = ({ condition }: SupportedChanges): Listing<Change> => ({
   stampOf,
   parseFilter: (filter) => {
     const { types } = parse(ChangeFilter, filter ?? {}, 'filter');
-    const isOfType = types == null ? [] : [raw(isIn('type', types))];
+    const isOfType = types == null ? [] : [raw(isOneOf('type', types))];
     return {
       conditions: [...isOfType, condition].map((value) => ({ op: 'search', value })),
       planning: types == null ? 'once' : 'each',

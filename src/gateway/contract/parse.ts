@@ -72,15 +72,9 @@ function issueCodeOf(issue: z.core.$ZodIssue, value: unknown): IssueCode {
   return isIssueCode(code) ? code : 'INVALID_VALUE';
 }
 
-/** Returns the value at a path. A large list may have an issue for each of its values, so nothing is copied. */
+/** Returns the value at the path of an issue, whose names are those of the rule. */
 const valueAt = (args: object, path: readonly PropertyKey[]): unknown =>
-  path.reduce<unknown>(
-    (value, key) =>
-      typeof value === 'object' && value !== null && Object.hasOwn(value, key)
-        ? Reflect.get(value, key)
-        : undefined,
-    args,
-  );
+  path.reduce<unknown>((value, key) => Reflect.get(Object(value), key), args);
 
 /** Converts an issue that zod found in a mutation's arguments, and adds its code and line. */
 function toArgumentIssue(issue: z.core.$ZodIssue, args: object): Issue {

@@ -7,6 +7,9 @@ import type { z } from 'zod';
  */
 export type Part = string | { readonly sql: string };
 
+/** Returns a text as a constant in SQL. */
+export const toLiteral = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
 /** The limits that schema.prisma sets for the values of a column. */
 export interface ColumnLimits {
   /** In characters; null if unlimited. */

@@ -2,6 +2,7 @@ import sql, { join, raw, type Sql } from 'sql-template-tag';
 
 import type { Effort } from '../database/session.ts';
 import type { TextSamples } from '../database/text-samples.ts';
+import { toLiteral } from '../kinds/kind.ts';
 import type { RowLoader } from '../model/loaders.ts';
 import { type Field, toValue, type Table } from '../model/stored-table.ts';
 import type { Words } from '../model/words.ts';
@@ -19,15 +20,18 @@ interface Range {
   readonly before?: Date | null | undefined;
 }
 
-// Enum values and Booleans are part of the text.
-function isConstant({ column }: Field, value: unknown): Sql[] {
-  const values = new Set([value].flat().map(String));
-  const literals = [...values].toSorted().map((one) => `'${one.replaceAll("'", "''")}'`);
-  if (literals.length === 0) return [sql`false`];
+/** Returns the condition that a column has one of the values, which are part of the text. */
+export function isOneOf(column: string, values: readonly unknown[]): string {
+  const literals = [...new Set(values.map(String))].toSorted().map(toLiteral);
+  if (literals.length === 0) return 'false';
   // An index can provide the order after `=`.
-  const isOne = literals.length === 1;
-  return [raw(isOne ? `${column} = ${literals[0]}` : `${column} in (${literals.join(', ')})`)];
+  if (literals.length === 1) return `${column} = ${literals[0]}`;
+  return `${column} in (${literals.join(', ')})`;
 }
+
+const isConstant = ({ column }: Field, value: unknown): Sql[] => [
+  raw(isOneOf(column, [value].flat())),
+];
 
 const isEqual = (field: Field, value: unknown): Sql[] => [
   sql`${raw(field.column)} = ${toValue(field, value)}`,
@@ -156,8 +160,8 @@ const OPERATORS = {
   unique: { planning: 'once', load: 'light', related: 'each', isLookup: true, toSql: isUnique },
   // Values that many rows share: no index provides the order, so PostgreSQL decides whether to sort. One value is like `=`.
   any: { planning: 'each', load: 'heavy', related: 'each', isLookup: true, toSql: isAny },
-  '>=': { planning: 'each', load: 'light', related: 'each', toSql: isWithin('>=') },
-  '<=': { planning: 'each', load: 'light', related: 'each', toSql: isWithin('<=') },
+  '>=': { planning: 'each', load: 'light', related: 'each', isLookup: true, toSql: isWithin('>=') },
+  '<=': { planning: 'each', load: 'light', related: 'each', isLookup: true, toSql: isWithin('<=') },
   range: { planning: 'each', load: 'heavy', related: 'each', toSql: isInRange },
   set: { planning: 'once', load: 'heavy', related: 'once', toSql: isSet },
   words: { planning: 'each', load: 'heavy', related: 'each', toSql: hasWords },

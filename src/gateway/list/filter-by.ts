@@ -7,9 +7,6 @@ import type { Field } from '../model/stored-table.ts';
 import { type Condition, operatorOf, type Relation } from './condition.ts';
 import { type Filter, SEARCH_COST } from './filter.ts';
 
-// The cost of reading related rows: one statement reads them for all changes.
-const READ_COST = '100';
-
 /** What a store says about each filter. */
 type About = Pick<Filter, 'only' | 'changes'>;
 
@@ -84,20 +81,14 @@ export function words(field: Field<string>, { only, ...about }: About): Filter {
  * that they share a subquery.
  */
 export function related(of: Relation, filter: Filter): Filter {
-  const { name, columns, words: noun } = of.table;
+  const { name, columns } = of.table;
   // In the subquery, the name would be that of the related row's column.
   if (Object.values(columns).includes(of.by)) {
     throw new Error(
       `A filter can't refer to ${name} by ${of.by}, because ${name} has a column of this name, too.`,
     );
   }
-  return {
-    ...filter,
-    of,
-    changesNote: `The filter checks the current state of the ${noun.singular}. A deleted ${noun.singular} always matches.`,
-    cost: SEARCH_COST,
-    changesCost: READ_COST,
-  };
+  return { ...filter, of, cost: SEARCH_COST };
 }
 
 interface Search<Value> extends Pick<Filter, 'only' | 'note' | 'type'> {

@@ -2,10 +2,9 @@ import { z } from 'zod';
 
 import { parse } from '../contract/parse.ts';
 import type { RangeType } from '../kinds/kind.ts';
-import { DATE_TIME } from '../kinds/times.ts';
 import type { Field, StoredTable } from '../model/stored-table.ts';
 import type { Words } from '../model/words.ts';
-import { type Condition, operatorOf } from './condition.ts';
+import type { Condition } from './condition.ts';
 
 /** The cost of a condition that may scan many rows to find a few, or that PostgreSQL plans each time. */
 export const SEARCH_COST = '300';
@@ -16,9 +15,8 @@ export type Place = 'list' | 'changes';
 export interface Filter extends Omit<Condition, 'value'> {
   /** Describes the matching rows, after "Only books": `with one of these ids`. */
   readonly only: string;
-  /** Additional sentences for the description, and for the one in the filter of changes. */
+  /** Additional sentences for the description. */
   readonly note?: string;
-  readonly changesNote?: string;
   /** Whether the filter of changes has it too. */
   readonly changes?: boolean;
   /** The GraphQL type of the value: a scalar, an enum or a range. */
@@ -26,17 +24,14 @@ export interface Filter extends Omit<Condition, 'value'> {
   readonly isList: boolean;
   /** Validates a value. Returns null if all rows match it. */
   readonly rule: z.ZodType;
-  /** The cost of the condition, in lists and in changes. */
+  /** The cost of the condition in lists. */
   readonly cost?: string;
-  readonly changesCost?: string;
 }
 
 export type Filters = Readonly<Record<string, Filter>>;
 
-type IndexedTable = Pick<StoredTable<never>, 'name' | 'idField'>;
-
 /** @throws Error if PostgreSQL would have to scan the table for a list */
-export function requireIndex({ name, idField }: IndexedTable, field: Field): void {
+export function requireIndex<Row>({ name, idField }: StoredTable<Row>, field: Field): void {
   if (field.isIndexed) return;
   throw new Error(
     `A list of ${name} needs an index that starts with ${field.column}. Add \`@@index([${field.name}, ${idField}])\` ` +
@@ -44,34 +39,20 @@ export function requireIndex({ name, idField }: IndexedTable, field: Field): voi
   );
 }
 
-/** @throws Error if a filter lacks its index, or changes can't be filtered as declared */
-export function requireUsable(table: IndexedTable, filters: Filters): void {
-  for (const [name, { op, field, of, changes }] of Object.entries(filters)) {
-    const { isLookup } = operatorOf(op);
-    if (field && isLookup && !of) requireIndex(table, field);
-    // PostgreSQL's JSON has times in another format.
-    const isRecorded = field?.kind !== DATE_TIME && (isLookup || op === '>=' || op === '<=');
-    if (changes && !isRecorded) {
-      throw new Error(
-        `The filter ${name} of ${table.name} must not set \`changes\`: it cannot be checked for recorded rows.`,
-      );
-    }
-  }
-}
-
 /** Returns the filters of lists or of changes, with their names. */
 export const filtersIn = (filters: Filters, place: Place): [name: string, filter: Filter][] =>
   Object.entries(filters).filter(([, { changes }]) => place === 'list' || changes === true);
 
-export const describeFilter = (filter: Filter, { plural }: Words, place: Place): string => {
-  const { only, note, changesNote } = filter;
-  const sentences = [
-    `Only ${plural} ${only}.`,
-    note,
-    place === 'changes' ? changesNote : undefined,
-  ];
-  return sentences.filter((sentence) => sentence !== undefined).join(' ');
-};
+export function describeFilter({ only, note, of }: Filter, words: Words, place: Place): string {
+  const sentences = [`Only ${words.plural} ${only}.`, ...(note === undefined ? [] : [note])];
+  if (of && place === 'changes') {
+    const { singular } = of.table.words;
+    sentences.push(
+      `The filter checks the current state of the ${singular}. A deleted ${singular} always matches.`,
+    );
+  }
+  return sentences.join(' ');
+}
 
 /** Creates the function that parses a filter of lists or changes. The function throws InvalidId or InvalidInput. */
 export function createParseFilter(filters: Filters, place: Place): (filter: object) => Condition[] {

@@ -1,10 +1,11 @@
 import type { Effort } from '../database/session.ts';
 import type { TextSamples } from '../database/text-samples.ts';
 import type { Sort } from '../kinds/kind.ts';
+import { DATE_TIME } from '../kinds/times.ts';
 import type { Field, StoredTable, Table } from '../model/stored-table.ts';
 import { toEnumName } from '../model/words.ts';
-import { type Condition, findRareWords, planOf } from './condition.ts';
-import { createParseFilter, type Filters, requireIndex, requireUsable } from './filter.ts';
+import { type Condition, findRareWords, operatorOf, planOf } from './condition.ts';
+import { createParseFilter, type Filters, requireIndex } from './filter.ts';
 
 /** The arguments of a list. The first four are those of the GraphQL Cursor Connections Specification (§4). */
 export interface ListArguments {
@@ -82,13 +83,29 @@ export interface Listing<Row> {
   ) => Effort & { readonly conditions: readonly Condition[] };
 }
 
+/** @throws Error if a filter lacks its index, or changes can't be filtered as declared */
+function requireUsable<Row>(table: StoredTable<Row>, filters: Filters, sorts: ListSorts): void {
+  const sorted = Object.values(sorts).map(({ field }) => field.name);
+  for (const [name, { op, field, of, changes }] of Object.entries(filters)) {
+    const { isLookup } = operatorOf(op);
+    // The index of a sort, which a nullable column does not declare in schema.prisma, also finds a part of its order.
+    const names = ['>=', '<='].includes(op) ? sorted : [];
+    if (field && isLookup && !of && !names.includes(field.name)) requireIndex(table, field);
+    // PostgreSQL's JSON has times in another format.
+    if (!changes || (isLookup && field?.kind !== DATE_TIME)) continue;
+    throw new Error(
+      `The filter ${name} of ${table.name} must not set \`changes\`: it cannot be checked for recorded rows.`,
+    );
+  }
+}
+
 /** @throws Error if a filter or a sort lacks its index, or changes can't be filtered as declared */
 export function createListing<Row>(
   table: StoredTable<Row>,
   filters: Filters,
   sorts: ListSorts,
 ): Listing<Row> {
-  requireUsable(table, filters);
+  requireUsable(table, filters, sorts);
   const fields = Object.entries(sorts).map(([name, { field }]) => [name, field] as const);
   for (const [, field] of fields) {
     // An index on an expression can't be declared in schema.prisma: requireSortIndexes looks for it in the database.

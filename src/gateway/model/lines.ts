@@ -5,6 +5,7 @@ import { MAX_LINES } from '../contract/parse.ts';
 import type { Session } from '../database/session.ts';
 import { toCell } from './inputs.ts';
 import { type Field, type StoredTable, valueIn } from './stored-table.ts';
+import { toJson } from './stored-value.ts';
 
 /** Returns the rule for the lines of a mutation. No two lines may have the same value in the field that `id` names. */
 export function linesOf<const Rule extends z.ZodType<object>>(rule: Rule, id?: string) {
@@ -32,15 +33,12 @@ export function rowsOfLines(
   columns: Readonly<Record<string, string>>,
   lines: readonly (readonly unknown[])[],
 ): Sql {
-  const json = JSON.stringify(lines, (_key, value: unknown) =>
-    typeof value === 'bigint' ? String(value) : value,
-  );
   const cells = Object.entries(columns).map(([name, type], cell) =>
     raw(`(cells->>${cell})::${type} as ${name}`),
   );
   return sql`
     select (index - 1)::integer as index, ${join(cells)}
-    from json_array_elements(${json}::text::json) with ordinality as line (cells, index)`;
+    from json_array_elements(${toJson(lines)}::text::json) with ordinality as line (cells, index)`;
 }
 
 /** The name of a column among the lines. With `#`, it differs from the names that the statements add. */

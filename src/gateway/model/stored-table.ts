@@ -1,6 +1,6 @@
 // The compiler can't see that row types and columns come from the same schema.prisma.
 /* oxlint-disable typescript/no-unsafe-type-assertion */
-import sql, { join, raw, type Sql } from 'sql-template-tag';
+import sql, { raw, type Sql } from 'sql-template-tag';
 import type { z } from 'zod';
 
 import type { Kind } from '../kinds/kind.ts';
@@ -124,8 +124,6 @@ export interface StoredTable<Row> extends Table<Row>, Pick<Model, 'type' | 'fore
   readonly all: Sql;
   /** The table under an alias, for a SELECT that also selects columns of other tables. */
   readonly as: (alias: string) => AliasedTable<Row>;
-  /** Returns an UPDATE that returns the row. Undefined fields keep their values; at least one field must be defined. */
-  readonly update: (id: bigint, row: Partial<Row>) => Sql;
   /** Reads a row of the change log. Columns that did not exist yet get their defaults. */
   readonly fromRecorded: (row: RecordedRow) => Row;
   /**
@@ -212,13 +210,6 @@ export const createTables =
       ) as unknown as StoredTable<Row>['fields'],
       all,
       as: (alias) => toAliased<Row>(alias, fields, id),
-      update: (rowId, row) => {
-        const changed = fields.filter((field) => valueIn(row, field.name) !== undefined);
-        const changes = changed.map(
-          (field) => sql`${raw(field.ownColumn)} = ${toValue(field, valueIn(row, field.name))}`,
-        );
-        return sql`update ${raw(name)} set ${join(changes)} where ${raw(idColumn)} = ${rowId} returning ${all}`;
-      },
       fromRecorded: (row) =>
         toRow(({ ownColumn, kind, initial }) => {
           const text = row[ownColumn] === undefined ? initial : row[ownColumn];

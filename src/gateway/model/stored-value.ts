@@ -29,13 +29,17 @@ function* findLostTypes(value: unknown, path = ''): Generator<[path: string, typ
   }
 }
 
+/** Returns a value as JSON, in which ids are strings, and undefined is null. */
+export const toJson = (value: unknown): string =>
+  JSON.stringify(value, (_key, inner: unknown) =>
+    typeof inner === 'bigint' ? String(inner) : (inner ?? null),
+  );
+
 /** Returns the text of a value in the format of StoredValue. */
 export function stringifyStored(value: unknown): string {
   const lost = [...findLostTypes(value)];
   const meta = lost.length > 0 && { meta: { values: Object.fromEntries(lost), v: 1 } };
-  return JSON.stringify({ json: value, ...meta }, (_key, inner: unknown) =>
-    typeof inner === 'bigint' ? String(inner) : (inner ?? null),
-  );
+  return toJson({ json: value, ...meta });
 }
 
 function parseLost(type: string, json: unknown): unknown {

@@ -1,4 +1,4 @@
-import sql, { raw } from 'sql-template-tag';
+import sql, { join, raw, type Sql } from 'sql-template-tag';
 import { z } from 'zod';
 
 import { Id } from '../contract/parse.ts';
@@ -7,7 +7,7 @@ import { onlyRow, type Session } from '../database/session.ts';
 import { defineWrite, type Mutate } from './define-write.ts';
 import { type Constraint, type ErrorAbout, toConstraintError } from './inputs.ts';
 import { linesOf, lockLines, updateLines } from './lines.ts';
-import type { StoredTable } from './stored-table.ts';
+import { type Field, type StoredTable, toValue, valueIn } from './stored-table.ts';
 
 export interface Deleted {
   readonly id: bigint;
@@ -31,14 +31,21 @@ export interface Writes<Row> {
   readonly toError: (error: unknown, rows: readonly object[], areLines?: boolean) => unknown;
 }
 
-interface WriteOptions<Row, New> {
+/** What the mutations of a table's rows check. */
+export interface WriteRules<Row, New> {
+  /** The rules of the inputs for a new row and for an update. */
   readonly newRule: z.ZodType<New>;
   readonly updateRule: z.ZodType<Partial<Row>>;
   /** Returns the part of a new row that is in the digest of an idempotent write. */
-  readonly toDigest: (data: New) => object;
+  toDigest(this: void, data: New): object;
+  /** What the values of the inputs can violate. */
   readonly constraints: readonly Constraint[];
   readonly notFound: ErrorAbout<bigint>;
+  /** The error for deleting a row that other rows refer to. */
   readonly inUse: ErrorAbout<bigint> | undefined;
+}
+
+interface WriteOptions<Row, New> extends WriteRules<Row, New> {
   /** Inserts rows and returns them in the same order. */
   readonly insert: (session: Session, rows: readonly New[]) => Promise<Row[]>;
 }
@@ -65,11 +72,23 @@ const createInserts = <Row extends object, New extends object>(
   }),
 });
 
+/** Returns an UPDATE that returns the row. Undefined fields keep their values; if all are undefined, it only reads the row. */
+function updateRow<Row>(table: StoredTable<Row>, id: bigint, row: Partial<Row>): Sql {
+  const from = raw(table.name);
+  const isRow = sql`${raw(table.id.column)} = ${id}`;
+  const changes = Object.values<Field>(table.fields).flatMap((field) => {
+    const value = valueIn(row, field.name);
+    return value === undefined ? [] : sql`${raw(field.ownColumn)} = ${toValue(field, value)}`;
+  });
+  if (changes.length === 0) return sql`select ${table.all} from ${from} where ${isRow}`;
+  return sql`update ${from} set ${join(changes)} where ${isRow} returning ${table.all}`;
+}
+
 function createUpdates<Row extends object, New extends object>(
   table: StoredTable<Row>,
   { updateRule, constraints, notFound: NotFound }: WriteOptions<Row, New>,
 ): Pick<Writes<Row>, 'update' | 'updateMany'> {
-  const { type, name, all, normalize, normalizeAll } = table;
+  const { type, normalize, normalizeAll } = table;
   const Line = z
     .object({ id: Id })
     .and(updateRule)
@@ -83,11 +102,7 @@ function createUpdates<Row extends object, New extends object>(
       digested: ({ id, input }) => ({ id, data: input }),
       stored: normalize,
       write: async ({ write }, { id, input }) => {
-        const isEmpty = Object.keys(input).length === 0;
-        const statement = isEmpty
-          ? sql`select ${all} from ${raw(name)} where ${raw(table.id.column)} = ${id}`
-          : table.update(id, input);
-        const [row] = await write<Row>(statement);
+        const [row] = await write<Row>(updateRow(table, id, input));
         if (!row) throw new NotFound(id);
         return row;
       },

@@ -1,4 +1,4 @@
-import type { OutputRef } from '@pothos/core';
+import type { InputRef, OutputRef } from '@pothos/core';
 
 import type { Selection } from '../changes/catch-up.ts';
 import {
@@ -10,7 +10,7 @@ import {
   supportedChanges,
 } from '../changes/change-log.ts';
 import { AFTER_COST } from '../changes/streams.ts';
-import { type CallContext, streamOf } from '../context.ts';
+import { type CallContext, originOf } from '../context.ts';
 import type { Who } from '../database/who.ts';
 import { SEARCH_COST } from '../list/filter.ts';
 import type { ListArguments } from '../list/listing.ts';
@@ -70,23 +70,12 @@ function defineChange(builder: Builder) {
 
 type ChangeRef = ReturnType<typeof defineChange>;
 
-const defineTypes = (builder: Builder, repositories: readonly Repository[]) =>
-  builder.enumType('ChangedType', {
-    description: 'The type of an object whose changes are recorded.',
-    values: Object.fromEntries(
-      repositories.map(({ type, words }) => [
-        toEnumName(type),
-        { value: type, description: `Changes to ${words.plural}.` },
-      ]),
-    ),
-  });
-
 function followIn(
   context: CallContext,
   { after, ...selection }: Omit<Selection, 'source'> & Pick<ListArguments, 'after'>,
 ) {
   const { changes, source } = context;
-  const stream = streamOf(context);
+  const stream = originOf(context, 'stream');
   const { lastEventId } = stream;
   if (lastEventId !== undefined) parseCursor(lastEventId, 'Last-Event-ID');
   return changes.follow(stream, { ...selection, source }, lastEventId ?? after);
@@ -188,12 +177,38 @@ export class ChangeTypes {
   /** Defines `Query.changes` and `Subscription.changed` once the types of all changes are defined. */
   defineLog(repositories: readonly Repository[]): void {
     const types = repositories.map(({ type }) => type);
-    const ChangedType = defineTypes(this.#builder, repositories);
+    const ChangedType = this.#builder.enumType('ChangedType', {
+      description: 'The type of an object whose changes are recorded.',
+      values: Object.fromEntries(
+        repositories.map(({ type, words }) => [
+          toEnumName(type),
+          { value: type, description: `Changes to ${words.plural}.` },
+        ]),
+      ),
+    });
     this.#defineQuery(ChangedType, types);
-    this.#defineSubscription(ChangedType, types);
+    this.#builder.subscriptionField('changed', (t) =>
+      t.field({
+        type: this.#Change,
+        description: 'Changes to objects of several types, in one stream.',
+        args: {
+          types: t.arg({
+            type: [ChangedType],
+            description:
+              'Only changes to objects of these types; all types by default. An empty list matches ' +
+              'nothing.',
+          }),
+          ...afterArgument(this.#builder),
+        },
+        extensions: { read: afterIn },
+        subscribe: (_root, args, context) =>
+          followIn(context, { types: args.types ?? types, filter: undefined, after: args.after }),
+        resolve: (change) => change,
+      }),
+    );
   }
 
-  #defineQuery(ChangedType: ReturnType<typeof defineTypes>, types: readonly string[]): void {
+  #defineQuery(ChangedType: InputRef<string>, types: readonly string[]): void {
     const builder = this.#builder;
     const Change = this.#Change;
     const ChangeFilter = builder.inputType('ChangeFilter', {
@@ -242,28 +257,6 @@ export class ChangeTypes {
         { name: 'ChangeConnection' },
         { name: 'ChangeEdge' },
       ),
-    );
-  }
-
-  #defineSubscription(ChangedType: ReturnType<typeof defineTypes>, types: readonly string[]): void {
-    this.#builder.subscriptionField('changed', (t) =>
-      t.field({
-        type: this.#Change,
-        description: 'Changes to objects of several types, in one stream.',
-        args: {
-          types: t.arg({
-            type: [ChangedType],
-            description:
-              'Only changes to objects of these types; all types by default. An empty list matches ' +
-              'nothing.',
-          }),
-          ...afterArgument(this.#builder),
-        },
-        extensions: { read: afterIn },
-        subscribe: (_root, args, context) =>
-          followIn(context, { types: args.types ?? types, filter: undefined, after: args.after }),
-        resolve: (change) => change,
-      }),
     );
   }
 }

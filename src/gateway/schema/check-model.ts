@@ -36,7 +36,8 @@ function partsOf({ name, fields, enums, uniques, foreignKeys }: Repository): Mod
     ),
     ...[...single, ...uniques].map((key) => ({
       name: `index on ${name} (${join(key.map(({ ownColumn }) => ownColumn))})`,
-      wanted: 'UNIQUE',
+      // With another collation, an update of the C library or of ICU could let two rows have the same string.
+      wanted: key.some(({ type }) => type === 'String') ? 'UNIQUE COLLATE "C"' : 'UNIQUE',
       isNeeded: false,
     })),
     ...foreignKeys.map(({ columns: key, parent, onDelete }) => ({
@@ -81,7 +82,9 @@ async function readParts(
         union all
         select format('index on %s (%s)', name, (
           select string_agg(attname, ', ' order by attname) from pg_attribute
-          where attrelid = id and attnum = any ((indkey::int2[])[0:indnkeyatts - 1]))), 'UNIQUE'
+          where attrelid = id and attnum = any ((indkey::int2[])[0:indnkeyatts - 1]))),
+          'UNIQUE' || (select case when bool_and(own = '"C"'::regcollation) then ' COLLATE "C"' else '' end
+            from unnest(indcollation) as own where own <> 0)
         from tables join pg_index on indrelid = id
         where indisunique and indisvalid and indpred is null and indexprs is null
         union all

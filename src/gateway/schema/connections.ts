@@ -9,7 +9,7 @@ import type { Repository } from '../repository.ts';
 import { listOf } from './cost-directives.ts';
 import type { FieldSql } from './field-extensions.ts';
 import type { InputTypes } from './input-types.ts';
-import type { Builder, StoreTypes } from './pothos.ts';
+import type { Builder } from './pothos.ts';
 
 const PAGE_SIZE = listOf(DEFAULT_PAGE, ['first', 'last'], ['edges', 'nodes']).directives;
 
@@ -63,8 +63,8 @@ export function defineTotalCount(builder: Builder): void {
 }
 
 /** Defines the types of a table's lists. */
-export function defineList<Types extends StoreTypes, Row extends object>(
-  builder: Builder<Types>,
+export function defineList<Models extends object, Row extends object>(
+  builder: Builder<Models>,
   type: OutputRef<Row>,
   repository: Repository<Row>,
   inputs: InputTypes,

@@ -64,17 +64,11 @@ const WRITE_COST = 100;
 // A line writes a row, a change and, with an idempotency key, the stored result.
 const LINE_COST = 30;
 
-const withTexts = (weight: number, { textLength }: Repository): { directives: { cost: Cost } } => ({
-  directives: {
-    cost: { weight: String(weight + TEXT_COST * Math.ceil(textLength / TEXT_LENGTH)) },
-  },
-});
-
-/** Returns the cost of a mutation that writes a row. */
-export const costOf = (repository: Repository) => withTexts(WRITE_COST, repository);
-
-/** Returns the cost of each line of a mutation. */
-export const lineCost = (repository: Repository) => withTexts(LINE_COST, repository);
+/** Returns the cost of a mutation that writes a row, or of each line of a mutation. */
+export function costOf({ textLength }: Repository, isLine = false): { directives: { cost: Cost } } {
+  const texts = TEXT_COST * Math.ceil(textLength / TEXT_LENGTH);
+  return { directives: { cost: { weight: String((isLine ? LINE_COST : WRITE_COST) + texts) } } };
+}
 
 /** Returns the extensions of an input whose strings may be in indexed columns. */
 export const textsOf = ({ inputs }: Repository): { indexedTexts: readonly string[] } => ({

@@ -1,9 +1,6 @@
-import type { OutputRef } from '@pothos/core';
-
 import { type ErrorCodes, ERRORS, withGatewayErrors } from '../contract/error-codes.ts';
 import {
   Forbidden,
-  IdempotencyConflict,
   ISSUE_CODES,
   type InputError,
   InvalidInput,
@@ -13,18 +10,10 @@ import {
   MAX_ISSUES,
   MAX_MESSAGE_BYTES,
   shorten,
-  Unauthenticated,
 } from '../contract/gateway-error.ts';
 import { toWord, upperFirst } from '../model/words.ts';
 import { listOf } from './cost-directives.ts';
-import type { Builder } from './pothos.ts';
-
-const GATEWAY_TYPES = [
-  [Unauthenticated, 'UNAUTHENTICATED'],
-  [Forbidden, 'FORBIDDEN'],
-  [InvalidInput, 'INVALID_INPUT'],
-  [IdempotencyConflict, 'IDEMPOTENCY_CONFLICT'],
-] as const;
+import { type Builder, COMMON_ERRORS, typeNamed } from './pothos.ts';
 
 const MESSAGE = { maxBytes: MAX_MESSAGE_BYTES };
 // The maximum size of the sentence about one invalid value, as JSON.
@@ -43,14 +32,15 @@ function toSentence({ path, message }: Issue): string {
   return shorten(`${upperFirst(toWord(name))} ${message}`, SENTENCE_BYTES);
 }
 
-function defineInterface(builder: Builder) {
-  // Referenced by name, because the enum is defined last. Pothos finds the enum when the schema is built.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const ErrorCodeEnum = 'MutationErrorCode' as unknown as OutputRef<string>;
-  return builder.interfaceRef<GatewayError>('Error').implement({
+const defineInterface = (builder: Builder) =>
+  builder.interfaceRef<GatewayError>('Error').implement({
     description: 'The fields that all errors share.',
     fields: (t) => ({
-      code: t.expose('code', { type: ErrorCodeEnum, description: 'A machine-readable code.' }),
+      // The enum is defined last.
+      code: t.expose('code', {
+        type: typeNamed('MutationErrorCode'),
+        description: 'A machine-readable code.',
+      }),
       message: t.exposeString('message', {
         description: 'A human-readable message.',
         extensions: MESSAGE,
@@ -60,7 +50,6 @@ function defineInterface(builder: Builder) {
       }),
     }),
   });
-}
 
 /** Defines the fields that only some of the gateway's errors have. */
 function defineFields(builder: Builder): void {
@@ -134,7 +123,7 @@ export class ErrorTypes {
   constructor(builder: Builder) {
     this.#builder = builder;
     this.#Error = defineInterface(builder);
-    for (const [type, code] of GATEWAY_TYPES) this.#define(type, ERRORS[code].description);
+    for (const [type, code] of COMMON_ERRORS) this.#define(type, ERRORS[code].description);
     defineFields(builder);
   }
 
@@ -178,7 +167,7 @@ export class ErrorTypes {
       description: 'All error codes: those in `extensions.code`, in `Error.code` and in REST.',
       values: withGatewayErrors(codes),
     });
-    const ofGateway = Object.fromEntries(GATEWAY_TYPES.map(([, code]) => [code, ERRORS[code]]));
+    const ofGateway = Object.fromEntries(COMMON_ERRORS.map(([, code]) => [code, ERRORS[code]]));
     this.#builder.enumType('MutationErrorCode', {
       description: 'The codes of the errors that mutations return as data.',
       values: { ...ofGateway, ...codes },

@@ -1,12 +1,10 @@
-import type { OutputRef } from '@pothos/core';
-
 import type { Group, Groups, ReadGroups } from '../list/groups.ts';
 import { MAX_GROUPS, selectGroups, toObjectName } from '../list/groups.ts';
 import { refers } from '../model/stored-table.ts';
 import { toEnumName, upperFirst, type Words } from '../model/words.ts';
 import type { Repository } from '../repository.ts';
 import { listOf } from './cost-directives.ts';
-import type { Builder } from './pothos.ts';
+import { type Builder, typeNamed } from './pothos.ts';
 import { relatedRow } from './rows.ts';
 
 const defineSums = (builder: Builder, { prefix, plural }: Words, { sum = [] }: Groups) =>
@@ -28,9 +26,7 @@ function defineGroup(builder: Builder, words: Words, groups: Groups, all: readon
       const keys = Object.entries(groups.by).flatMap(([name, { field, kind, about }]) => {
         const orNone = field.isNullable ? `, or if the ${plural} have none` : '';
         const nullable = (type: string, what: string) => ({
-          // Pothos finds the type by its name when the schema is built.
-          // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-          type: type as unknown as OutputRef<object>,
+          type: typeNamed(type),
           nullable: true as const,
           description: `${upperFirst(what)}. Null if the groups are not by this key${orNone}.`,
         });

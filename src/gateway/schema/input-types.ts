@@ -1,13 +1,12 @@
 import type { InputRef } from '@pothos/core';
 
 import type { RangeType } from '../kinds/kind.ts';
-import { describeFilter, type Filter, filtersIn, type Place } from '../list/filter.ts';
+import { describeFilter, filtersIn, type Place } from '../list/filter.ts';
 import type { Repository } from '../repository.ts';
-import type { Builder } from './pothos.ts';
+import { type Builder, typeNamed } from './pothos.ts';
 
-// Refers to a type by its name, which Pothos finds when the schema is built.
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion
-const typeNamed = (name: string) => name as unknown as InputRef;
+// The cost of reading related rows: one statement reads them for all changes.
+const READ_COST = '100';
 
 const defineSortDirection = (builder: Builder) =>
   builder.enumType('SortDirection', {
@@ -48,18 +47,6 @@ export class InputTypes {
     );
   }
 
-  #toOptions(
-    { type, isList, cost, changesCost }: Filter,
-    place: Place,
-  ): { type: InputRef | [InputRef]; extensions?: Readonly<Record<string, unknown>> } {
-    const ref = typeof type === 'string' ? typeNamed(type) : this.#rangeOf(type);
-    const weight = place === 'list' ? cost : changesCost;
-    return {
-      type: isList ? [ref] : ref,
-      ...(weight !== undefined && { extensions: { directives: { cost: { weight } } } }),
-    };
-  }
-
   /** Defines the type of a filter; undefined if the filter has no conditions. */
   filterOf(
     name: string,
@@ -74,13 +61,17 @@ export class InputTypes {
       description,
       fields: (t) =>
         Object.fromEntries(
-          known.map(([field, filter]) => [
-            field,
-            t.field({
-              ...this.#toOptions(filter, place),
+          known.map(([field, filter]) => {
+            const { type, isList, cost, of } = filter;
+            const ref = typeof type === 'string' ? typeNamed(type) : this.#rangeOf(type);
+            const weight = place === 'list' ? cost : of && READ_COST;
+            const options = {
+              type: isList ? ([ref] as [InputRef]) : ref,
               description: describeFilter(filter, words, place),
-            }),
-          ]),
+              ...(weight !== undefined && { extensions: { directives: { cost: { weight } } } }),
+            };
+            return [field, t.field(options)];
+          }),
         ),
     });
   }

@@ -10,7 +10,7 @@ import SchemaBuilder, {
 import type { GraphQLFieldResolver } from 'graphql';
 
 import { requireScope } from '../auth/caller.ts';
-import { requestOf } from '../context.ts';
+import { originOf } from '../context.ts';
 import { GatewayError, Undeclared } from '../contract/gateway-error.ts';
 import { addError } from '../telemetry/request-log.ts';
 import type { FieldSql } from './field-extensions.ts';
@@ -100,7 +100,7 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     if (field.kind !== 'Mutation') return resolve;
     const { scope, errors } = field.pothosOptions;
     return async (source, args, context, info) => {
-      const { caller, requestLog, idempotencyKey } = requestOf(context);
+      const { caller, requestLog, idempotencyKey } = originOf(context, 'request');
       const given = idempotencyKey === undefined ? args : { ...args, idempotencyKey };
       try {
         requireScope(caller, scope);

@@ -4,13 +4,10 @@ import { Id, MAX_LIST_SIZE } from '../contract/parse.ts';
 import type { DataSource } from '../model/loaders.ts';
 import type { Repository } from '../repository.ts';
 import { listOf } from './cost-directives.ts';
-import type { Builder, StoreTypes } from './pothos.ts';
+import type { Builder } from './pothos.ts';
 
 export const NODE_ID =
   'A globally unique id, for caches and for `node`. Treat it as opaque: its format can change.';
-
-/** The repositories of all types with global ids. */
-type Nodes = ReadonlyMap<string, Repository>;
 
 /** Returns the global id of a row, encoded so that clients do not parse it. */
 export const toNodeId = (type: string, id: bigint | undefined): string =>
@@ -20,9 +17,32 @@ export const toNodeId = (type: string, id: bigint | undefined): string =>
 const splitNodeId = (text: string): string[] =>
   (text.includes('_') ? text : Buffer.from(text, 'base64url').toString()).split('_');
 
-/** Defines the interface of types with global ids: https://relay.dev/graphql/objectidentification.htm */
-const defineNode = <Types extends StoreTypes>(builder: Builder<Types>, nodes: Nodes) =>
-  builder.interfaceRef<object>('Node').implement({
+/**
+ * Returns the function that loads the row with a global id.
+ * @throws InvalidId
+ */
+function parseNodeId(nodes: ReadonlyMap<string, Repository>, text: string, ...path: string[]) {
+  const [typeName = '', digits, ...others] = splitNodeId(text);
+  const repository = nodes.get(typeName);
+  const id = Id.safeParse(digits);
+  if (!repository || !id.success || others.length > 0) {
+    throw new InvalidId([{ path, message: 'is not a valid nodeId.' }]);
+  }
+  return async (source: DataSource): Promise<object | null> => {
+    const row = await repository.byId.load(source, id.data);
+    return row && { ...row, __typename: typeName };
+  };
+}
+
+/**
+ * Defines the interface of types with global ids, and `Query.node` and `Query.nodes`, which find rows of any type by these.
+ * Returns the interface. https://relay.dev/graphql/objectidentification.htm
+ */
+export function defineNodes<Models extends object>(
+  builder: Builder<Models>,
+  nodes: ReadonlyMap<string, Repository>,
+) {
+  const Node = builder.interfaceRef<object>('Node').implement({
     description: 'An object with a globally unique id.',
     fields: (t) => ({
       id: t.id({
@@ -39,29 +59,6 @@ const defineNode = <Types extends StoreTypes>(builder: Builder<Types>, nodes: No
       }),
     }),
   });
-
-/**
- * Returns the function that loads the row with a global id.
- * @throws InvalidId
- */
-function parseNodeId(nodes: Nodes, text: string, ...path: string[]) {
-  const [typeName = '', digits, ...others] = splitNodeId(text);
-  const repository = nodes.get(typeName);
-  const id = Id.safeParse(digits);
-  if (!repository || !id.success || others.length > 0) {
-    throw new InvalidId([{ path, message: 'is not a valid nodeId.' }]);
-  }
-  return async (source: DataSource): Promise<object | null> => {
-    const row = await repository.byId.load(source, id.data);
-    return row && { ...row, __typename: typeName };
-  };
-}
-
-function defineQueries<Types extends StoreTypes>(
-  builder: Builder<Types>,
-  Node: ReturnType<typeof defineNode<Types>>,
-  nodes: Nodes,
-): void {
   const readOne = ({ nodeId }: { nodeId: string }) => parseNodeId(nodes, nodeId, 'nodeId');
   const readAll = ({ nodeIds }: { nodeIds: readonly string[] }) =>
     nodeIds.map((text, index) => parseNodeId(nodes, text, 'nodeIds', String(index)));
@@ -97,11 +94,5 @@ function defineQueries<Types extends StoreTypes>(
         Promise.all(readAll(args).map((load) => load(source))),
     }),
   }));
-}
-
-/** Defines `Query.node` and `Query.nodes`, which find rows of any type by their global ids; returns their interface. */
-export function defineNodes<Types extends StoreTypes>(builder: Builder<Types>, nodes: Nodes) {
-  const Node = defineNode(builder, nodes);
-  defineQueries(builder, Node, nodes);
   return Node;
 }

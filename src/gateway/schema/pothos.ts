@@ -1,4 +1,4 @@
-import SchemaBuilder from '@pothos/core';
+import SchemaBuilder, { type InputRef, type OutputRef } from '@pothos/core';
 import ErrorsPlugin from '@pothos/plugin-errors';
 import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin from '@pothos/plugin-relay';
@@ -11,20 +11,15 @@ import {
   Unauthenticated,
 } from '../contract/gateway-error.ts';
 import type { ReadGroups } from '../list/groups.ts';
+import { upperFirst } from '../model/words.ts';
 import type { ListPart } from './field-extensions.ts';
 import { useMutationsPlugin } from './mutations.ts';
 import { CURSOR_BYTES } from './sizes.ts';
 
-/** The types that a store passes to its builder. */
-export interface StoreTypes {
-  /** The types that Pothos' generator wrote for the models. */
-  readonly PrismaTypes: object;
-}
-
-/** The full types of a store's builder. */
-interface BuilderTypes<Types extends StoreTypes, Context extends object = CallContext> {
+/** The types of a store's builder. `Models` are those that Pothos' generator wrote. */
+interface BuilderTypes<Models extends object, Context extends object = CallContext> {
   Context: Context;
-  PrismaTypes: Types['PrismaTypes'];
+  PrismaTypes: Models;
   Scalars: {
     ID: { Input: string; Output: bigint | string };
     DateTime: { Input: Date; Output: Date };
@@ -38,11 +33,24 @@ interface BuilderTypes<Types extends StoreTypes, Context extends object = CallCo
 }
 
 export type Builder<
-  Types extends StoreTypes = StoreTypes,
+  Models extends object = object,
   Context extends object = CallContext,
 > = PothosSchemaTypes.SchemaBuilder<
-  PothosSchemaTypes.ExtendDefaultTypes<BuilderTypes<Types, Context>>
+  PothosSchemaTypes.ExtendDefaultTypes<BuilderTypes<Models, Context>>
 >;
+
+/** Refers to a type by its name, which Pothos finds when the schema is built. */
+export const typeNamed = (name: string) =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  name as unknown as InputRef & OutputRef;
+
+/** The errors of every mutation, with their codes. */
+export const COMMON_ERRORS = [
+  [InvalidInput, 'INVALID_INPUT'],
+  [IdempotencyConflict, 'IDEMPOTENCY_CONFLICT'],
+  [Unauthenticated, 'UNAUTHENTICATED'],
+  [Forbidden, 'FORBIDDEN'],
+] as const;
 
 const part = (listPart: ListPart) => ({ extensions: { listPart } });
 
@@ -108,17 +116,17 @@ function noClient(): never {
 }
 
 /** Creates the builder of Pothos for a store; `dmmf` is the datamodel that Pothos' generator wrote. */
-export const createPothos = <Types extends StoreTypes>(dmmf: { readonly datamodel: unknown }) =>
-  new SchemaBuilder<BuilderTypes<Types>>({
+export const createPothos = <Models extends object>(dmmf: { readonly datamodel: unknown }) =>
+  new SchemaBuilder<BuilderTypes<Models>>({
     // The outermost plugin comes first, so errors become data last, after scopes are checked and error codes are logged.
     plugins: [ErrorsPlugin, useMutationsPlugin(), RelayPlugin, PrismaPlugin],
     defaultFieldNullability: false,
     prisma: { client: noClient, dmmf, exposeDescriptions: true },
     errors: {
       directResult: true,
-      defaultTypes: [InvalidInput, IdempotencyConflict, Unauthenticated, Forbidden],
+      defaultTypes: COMMON_ERRORS.map(([type]) => type),
       defaultUnionOptions: {
-        name: ({ fieldName }) => `${fieldName[0]?.toUpperCase()}${fieldName.slice(1)}Result`,
+        name: ({ fieldName }) => `${upperFirst(fieldName)}Result`,
         description: 'The object that the mutation created, changed or deleted, or an error.',
       },
     },

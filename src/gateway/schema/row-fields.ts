@@ -9,12 +9,12 @@ import type { Deleted } from '../model/writes.ts';
 import type { Repository } from '../repository.ts';
 import { requireInputs } from './check-store.ts';
 import { createCount, createPage, defineList, rootPage } from './connections.ts';
-import { costOf, lineCost, listOf, textsOf } from './cost-directives.ts';
+import { costOf, listOf, textsOf } from './cost-directives.ts';
 import type { ErrorTypes } from './error-types.ts';
 import type { InputTypes } from './input-types.ts';
 import { IDEMPOTENCY_KEY } from './mutations.ts';
 import { NODE_ID, toNodeId } from './nodes.ts';
-import type { Builder, StoreTypes } from './pothos.ts';
+import type { Builder } from './pothos.ts';
 import { rowByArgument } from './rows.ts';
 
 const constraintErrors = ({ constraints }: Repository): ErrorType[] =>
@@ -34,16 +34,16 @@ interface LineNames {
 }
 
 /** The options of the fields that read and write a table's rows. */
-export class RowFields<Types extends StoreTypes, Row extends object> {
-  readonly #builder: Builder<Types>;
+export class RowFields<Models extends object, Row extends object> {
+  readonly #builder: Builder<Models>;
   readonly #type: OutputRef<Row>;
   readonly #repository: Repository<Row>;
   readonly #inputs: InputTypes;
   readonly #errors: ErrorTypes;
-  readonly #list: ReturnType<typeof defineList<Types, Row>>;
+  readonly #list: ReturnType<typeof defineList<Models, Row>>;
 
   constructor(
-    builder: Builder<Types>,
+    builder: Builder<Models>,
     type: OutputRef<Row>,
     repository: Repository<Row>,
     { inputs, errors }: { readonly inputs: InputTypes; readonly errors: ErrorTypes },
@@ -226,7 +226,7 @@ export class RowFields<Types extends StoreTypes, Row extends object> {
           type: [input],
           required: true,
           description: `The entries: 1 to ${MAX_LINES} if passed in a variable, or 1 to ${MAX_LIST_SIZE} if written in the document.`,
-          extensions: { ...lineCost(repository), ...textsOf(repository) },
+          extensions: { ...costOf(repository, true), ...textsOf(repository) },
         }),
         ...this.#keyArgument(),
       })),

@@ -14,7 +14,7 @@ import { ErrorTypes } from './error-types.ts';
 import { defineGroups } from './groups.ts';
 import { InputTypes } from './input-types.ts';
 import { defineNodes } from './nodes.ts';
-import { type Builder, type StoreTypes, createPothos } from './pothos.ts';
+import { type Builder, createPothos } from './pothos.ts';
 import { RowFields } from './row-fields.ts';
 import { replaceId } from './scalars.ts';
 import { limitResults, setTextSizes } from './sizes.ts';
@@ -30,17 +30,12 @@ interface BuilderOptions {
 
 type MutationMethods = 'mutationField' | 'mutationFields';
 
-/** Defines the types that every schema contains, and the scalars that the tables need. */
-function defineRoots(builder: Builder, tables: BuilderOptions['tables']): void {
-  const types = Object.values(tables).flatMap(({ columns }) =>
-    Object.values(columns).map(({ type }) => type),
-  );
-  // Changes have a time; groups have days and sums.
-  const used = new Set(['DateTime', 'Date', 'Sum', ...types]);
-  for (const [type, { graphql, scalar }] of Object.entries<Kind>(KINDS)) {
+/** Defines the types that every schema contains. */
+function defineRoots(builder: Builder): void {
+  for (const { graphql, scalar } of Object.values<Kind>(KINDS)) {
     // Every scalar's name is in BuilderTypes.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    if (scalar && used.has(type)) builder.addScalarType(graphql as 'DateTime', scalar, {});
+    if (scalar) builder.addScalarType(graphql as 'DateTime', scalar, {});
   }
 
   builder.queryType({
@@ -62,13 +57,14 @@ function defineRoots(builder: Builder, tables: BuilderOptions['tables']): void {
 }
 
 /** Defines the types of a store, and creates its schema once all of them are defined. */
-export class StoreBuilder<Types extends StoreTypes> {
+export class StoreBuilder<Models extends object> {
   /** The builder of Pothos. Only the resolvers of mutations get the caller. */
-  readonly builder: Omit<Builder<Types>, MutationMethods> &
-    Pick<Builder<Types, MutationContext>, MutationMethods>;
+  readonly builder: Omit<Builder<Models>, MutationMethods> &
+    Pick<Builder<Models, MutationContext>, MutationMethods>;
   /** The interface of types with global ids. */
-  readonly Node: ReturnType<typeof defineNodes<Types>>;
-  readonly #pothos: ReturnType<typeof createPothos<Types>>;
+  readonly Node: ReturnType<typeof defineNodes<Models>>;
+  readonly #pothos: ReturnType<typeof createPothos<Models>>;
+  readonly #untyped: Builder;
   readonly #options: BuilderOptions;
   readonly #repositories = new Map<string, Repository>();
   readonly #inputs: InputTypes;
@@ -78,18 +74,18 @@ export class StoreBuilder<Types extends StoreTypes> {
 
   constructor(options: BuilderOptions) {
     this.#options = options;
-    this.#pothos = createPothos<Types>(options.datamodel);
+    this.#pothos = createPothos<Models>(options.datamodel);
     // Only the types of their methods differ. The parts that all stores share do not need a store's types.
     /* oxlint-disable typescript/no-unsafe-type-assertion */
     this.builder = this.#pothos as unknown as typeof this.builder;
-    const untyped = this.#pothos as unknown as Builder;
+    this.#untyped = this.#pothos as unknown as Builder;
     /* oxlint-enable typescript/no-unsafe-type-assertion */
-    defineRoots(untyped, options.tables);
-    this.#errors = new ErrorTypes(untyped);
+    defineRoots(this.#untyped);
+    this.#errors = new ErrorTypes(this.#untyped);
     this.Node = defineNodes(this.#pothos, this.#repositories);
-    this.#inputs = new InputTypes(untyped);
-    defineTotalCount(untyped);
-    this.#changes = new ChangeTypes(untyped, this.#inputs);
+    this.#inputs = new InputTypes(this.#untyped);
+    defineTotalCount(this.#untyped);
+    this.#changes = new ChangeTypes(this.#untyped, this.#inputs);
   }
 
   /**
@@ -99,7 +95,7 @@ export class StoreBuilder<Types extends StoreTypes> {
   fieldsOf<Row extends object>(
     type: OutputRef<Row>,
     repository: Repository<Row>,
-  ): RowFields<Types, Row> {
+  ): RowFields<Models, Row> {
     if (this.#isComplete) throw new Error('Call fieldsOf before createSchema.');
     this.#repositories.set(repository.type, repository);
     this.#errors.add(repository.errors);
@@ -117,7 +113,7 @@ export class StoreBuilder<Types extends StoreTypes> {
     requireTypes({ tables, repositories: this.#repositories });
     const repositories = [...this.#repositories.values()];
     this.#changes.defineLog(repositories);
-    for (const each of repositories) defineGroups(this.#pothos, each, repositories);
+    for (const each of repositories) defineGroups(this.#untyped, each, repositories);
     const errorCodes = this.#errors.defineCodes();
     // Fields are in the order of their definition, so each type starts with its id.
     const schema = replaceId(

@@ -118,16 +118,13 @@ async function changeStocks(
  * line can cause only one failure.
  */
 const retryDuplicates =
-  <Args extends readonly unknown[], Result>(
-    write: (...args: Args) => Promise<Result>,
-    maxLines: number,
-  ) =>
+  <Args extends readonly unknown[], Result>(write: (...args: Args) => Promise<Result>) =>
   async (...args: Args): Promise<Result> => {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await write(...args);
       } catch (error) {
-        if (attempt > maxLines || !isDuplicate(error)) throw error;
+        if (attempt > MAX_LINES || !isDuplicate(error)) throw error;
       }
     }
   };
@@ -147,7 +144,6 @@ const defineStockWrite = <const Shape extends z.ZodRawShape>(
       write: async (session, parsed) =>
         onlyRow(await changeStocks(session, [toLine(parsed)], false)),
     }),
-    1,
   );
 
 const defineStocksWrite = (operation: string, Line: z.ZodType<StockLine>) =>
@@ -159,7 +155,6 @@ const defineStocksWrite = (operation: string, Line: z.ZodType<StockLine>) =>
       stored: inventoryItems.normalizeAll,
       write: (session, { input }) => changeStocks(session, input, true),
     }),
-    MAX_LINES,
   );
 
 /**

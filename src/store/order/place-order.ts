@@ -10,13 +10,13 @@ import {
 } from '../../gateway/index.ts';
 import { NewOrder, type OrderAndPet, orders } from './orders.ts';
 import { rejectPastDates } from './ship-date.ts';
-import { type PlacedOrder, takeFreeUnits, takeUnits } from './take-units.ts';
+import { takeFreeUnits, takeUnits } from './take-units.ts';
 
 /**
  * Places an order without an idempotency key. The orders of a tick are placed in batches: one statement places the first
  * order for each pet in a batch. An order whose result is undefined has to be placed on its own.
  */
-const placeShared = createBatcher<NewOrder, PlacedOrder | undefined>({
+const placeShared = createBatcher<NewOrder, OrderAndPet | undefined>({
   maxSize: () => MAX_SHARED,
   changes: { field: orders.fields.petId, of: ({ petId }) => petId },
   run: async ({ db, observeBatch }, lines) => {
@@ -44,10 +44,9 @@ const placeOnce = defineWrite({
   args,
   digested: ({ input }) => orders.toDigest(input),
   stored: orders.normalize,
-  write: async (session, { input }): Promise<OrderAndPet> => {
+  write: async (session, { input }) => {
     rejectPastDates(input, 'input');
-    const { order, pet } = await takeUnits(session, input);
-    return { ...order, pet };
+    return takeUnits(session, input);
   },
 });
 
@@ -63,6 +62,5 @@ export async function placeOrder(
   if (given.idempotencyKey != null) return placeOnce(source.db, given, caller);
   const { input: line } = parseArguments(Arguments, given);
   rejectPastDates(line, 'input');
-  const { order, pet } = (await placeShared(source, line)) ?? (await takeUnits(source.db, line));
-  return { ...order, pet };
+  return (await placeShared(source, line)) ?? takeUnits(source.db, line);
 }

@@ -1,19 +1,13 @@
 import sql from 'sql-template-tag';
 
 import type { GatewayError, Session } from '../../gateway/index.ts';
-import type { Order, Pet, PetStatus } from '../generated/prisma/client.ts';
+import type { Pet, PetStatus } from '../generated/prisma/client.ts';
 import { InsufficientStock } from '../inventory/inventory.ts';
 import { PetNotAvailable, PetNotFound, pets } from '../pet/pets.ts';
-import { type NewOrder, orders } from './orders.ts';
+import { type NewOrder, type OrderAndPet, orders } from './orders.ts';
 
 // How long orders that share a statement may wait for a lock.
 const LOCK_TIMEOUT = '100ms';
-
-/** A new order and its pet, which most callers select. */
-export interface PlacedOrder {
-  readonly order: Order;
-  readonly pet: Pet;
-}
 
 /** A row of the statements below: a pet, its stock, and its new order unless the order was rejected. */
 interface LineResult {
@@ -25,9 +19,9 @@ const PET = pets.as('pet');
 const PLACED = orders.as('placed');
 const RESULT = sql`${PET.columns}, ${PLACED.columns}, stock.quantity as stock`;
 
-function toResult(pet: Pet, row: LineResult): PlacedOrder | GatewayError {
+function toResult(pet: Pet, row: LineResult): OrderAndPet | GatewayError {
   const order = PLACED.rowOf(row);
-  if (order) return { order, pet };
+  if (order) return { ...order, pet };
   return rejectionOf({ petId: pet.id, status: pet.status, stock: row.stock });
 }
 
@@ -60,7 +54,7 @@ export function rejectionOf(
 export async function takeUnits(
   { write }: Session,
   { petId, quantity, shipDate }: NewOrder,
-): Promise<PlacedOrder> {
+): Promise<OrderAndPet> {
   const [row] = await write<LineResult>(sql`
     with pet as (
       select * from pets where id = ${petId} for share
@@ -100,7 +94,7 @@ export async function takeUnits(
 export async function takeFreeUnits(
   { write }: Session,
   lines: readonly NewOrder[],
-): Promise<ReadonlyMap<NewOrder, PlacedOrder | GatewayError>> {
+): Promise<ReadonlyMap<NewOrder, OrderAndPet | GatewayError>> {
   const rows = await write<LineResult>(sql`
     with settings as materialized (
       select set_config('lock_timeout', ${LOCK_TIMEOUT}, true)
@@ -127,7 +121,7 @@ export async function takeFreeUnits(
     )
     select ${RESULT} from pet left join stock on stock.pet_id = pet.id left join placed on placed.pet_id = pet.id`);
   const lineOf = new Map(lines.map((line) => [line.petId, line]));
-  const results = new Map<NewOrder, PlacedOrder | GatewayError>();
+  const results = new Map<NewOrder, OrderAndPet | GatewayError>();
   for (const row of rows) {
     const pet = PET.rowOf(row);
     const line = pet && lineOf.get(pet.id);

@@ -3,12 +3,8 @@ import type PrismaTypes from './generated/pothos.ts';
 import { getDatamodel } from './generated/pothos.ts';
 import { ENUMS, TABLES } from './generated/tables.ts';
 
-interface Types {
-  PrismaTypes: PrismaTypes;
-}
-
 /** Defines the bookshop's types. */
-export const store = new StoreBuilder<Types>({
+export const store = new StoreBuilder<PrismaTypes>({
   datamodel: getDatamodel(),
   tables: TABLES,
   scopes: ['books:write'],

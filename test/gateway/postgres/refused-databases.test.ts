@@ -75,6 +75,14 @@ it.each([
   );
 });
 
+it('a store does not start if strings that must be unique do not have the collation "C"', async () => {
+  await expect(
+    start('"isbn" VARCHAR(13) NOT NULL', '"isbn" VARCHAR(13) COLLATE "C" NOT NULL'),
+  ).rejects.toThrow(
+    'index on books (isbn) is UNIQUE, but UNIQUE COLLATE "C" in the model. Add the missing migration',
+  );
+});
+
 it.each([
   ['.copis = 0', 'The SQL of Book.isSoldOut fails: column t1.copis does not exist.'],
   ['.copies', 'The SQL of Book.isSoldOut has the type integer, but must have boolean.'],

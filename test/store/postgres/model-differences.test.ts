@@ -118,9 +118,9 @@ it('a store does not start if the database lacks a key of several columns', asyn
   const repositories = new Map([...petStore.repositories, ['Pet', keyed]]);
   const store: Store = { ...petStore, repositories };
   await expect(openAfter('select', store)).rejects.toThrow(
-    'index on pets (category_id, name) is missing, but UNIQUE in the model',
+    'index on pets (category_id, name) is missing, but UNIQUE COLLATE "C" in the model',
   );
-  const create = 'create unique index on pets (category_id, name) include (status)';
+  const create = 'create unique index on pets (category_id, name collate "C") include (status)';
   expect(await openAfter(create, store)).toEqual([]);
 });
 

@@ -1,13 +1,11 @@
 import { type GraphQLNamedType, isEnumType } from 'graphql';
 
-import type { Kind, Part } from '../../kinds/kind.ts';
+import { type Kind, type Part, toLiteral } from '../../kinds/kind.ts';
 import { kindOfScalar } from '../../kinds/kinds.ts';
 
 /** Marks a value that can't be sent, so that graphql-js reports it. In JSON, this character occurs only escaped. */
 export const UNSENDABLE = '\u0001';
 const UNSENDABLE_SQL = `E'\\x01'`;
-
-const toLiteral = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 /** Joins terms in pairs: from left to right, PostgreSQL would copy the preceding text for each term. */
 const joinTerms = (terms: readonly string[]): string => {
@@ -51,7 +49,7 @@ export function formatOf(type: GraphQLNamedType): SqlValue['format'] | undefined
   if (!isEnumType(type)) return kindOfScalar(type.name);
   const cases = type
     .getValues()
-    .map(({ name, value }) => `when '${String(value).replaceAll("'", "''")}' then '"${name}"'`);
+    .map(({ name, value }) => `when ${toLiteral(String(value))} then '"${name}"'`);
   return { json: (column) => [{ sql: `case ${column} ${cases.join(' ')} end` }] };
 }
 

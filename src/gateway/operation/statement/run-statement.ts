@@ -1,4 +1,5 @@
 import { createBatcher, MAX_SHARED } from '../../model/loaders.ts';
+import { toJson } from '../../model/stored-value.ts';
 import type { PreparedStatement } from './compile.ts';
 import type { StatementText } from './write-statement.ts';
 
@@ -12,11 +13,6 @@ interface StatementRow {
 const MAX_SHARED_MS = 20;
 // Other values can make a statement slower, so its longest time counts. That time decays with each execution.
 const REMEMBERED = 0.95;
-
-const toText = (values: readonly unknown[]): string =>
-  JSON.stringify(values, (_key, value: unknown) =>
-    typeof value === 'bigint' ? String(value) : value,
-  );
 
 function jsonOf(row: StatementRow | undefined): string {
   if (!row?.json) throw new Error('A compiled query returned no data.');
@@ -40,7 +36,7 @@ function maxSharedOf({ statement }: PreparedStatement): number {
  */
 export const runStatement = createBatcher<PreparedStatement, string>({
   groupBy: ({ statement }) => statement,
-  identify: ({ values }) => toText(values),
+  identify: ({ values }) => toJson(values),
   maxSize: maxSharedOf,
   run: async ({ db, observeBatch }, requests, recipients) => {
     const [{ statement, values: first }] = requests;
