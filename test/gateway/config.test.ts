@@ -59,6 +59,25 @@ describe('the configuration', () => {
     expect(readConfig(environment)).toMatchObject(expected);
   });
 
+  it.each<[environment: Record<string, string>, warning: RegExp]>([
+    [{ NODE_ENV: 'prod' }, /^NODE_ENV=prod has the effect of NODE_ENV=development\.$/],
+    [{ PGBOUNCER: 'true' }, /^PGBOUNCER=true has no effect without DATABASE_URL\.$/],
+    [{ AUTH_READ: 'open' }, /^AUTH_READ=open has no effect with AUTH=none\.$/],
+    [{ ...JWT, AUTH_NONE_ANYWHERE: 'true' }, /^AUTH_NONE_ANYWHERE=true has no effect with AUTH/],
+  ])('causes a warning, because a setting has no effect: %j', (environment, warning) => {
+    expect(readConfig(environment).warnings).toEqual([expect.stringMatching(warning)]);
+  });
+
+  it.each([
+    {},
+    ...['development', 'production', 'test'].map((NODE_ENV) => ({ NODE_ENV })),
+    { DATABASE_URL, PGBOUNCER: 'true' },
+    { ...JWT, AUTH_READ: 'open' },
+    { HOST: '0.0.0.0', AUTH_NONE_ANYWHERE: 'true' },
+  ])('causes no warning: %j', (environment) => {
+    expect(readConfig(environment).warnings).toEqual([]);
+  });
+
   it.each([
     { HOST: '[localhost]' },
     { PORT: '65536' },

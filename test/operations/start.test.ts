@@ -70,7 +70,12 @@ describe('a gateway that starts on the embedded database', { timeout: 60_000 }, 
     expect(made).toEqual({ createPet: { id: '101' } });
     expect(await first.stop()).toBe(0);
 
-    const second = await startProgram({ DATA_DIR: folder, GRAPHIQL: 'false' });
+    const second = await startProgram({
+      DATA_DIR: folder,
+      GRAPHIQL: 'false',
+      NODE_ENV: 'prod',
+    });
+    expect(second.messages[0]).toMatch(/^NODE_ENV=prod has the effect of NODE_ENV=development/);
     expect(second.messages).not.toContain('Filled the sample store.');
     expect(second.messages.join('\n')).not.toContain('GraphiQL');
     expect(second.messages.join('\n')).not.toContain('Applied migration');

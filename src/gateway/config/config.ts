@@ -83,8 +83,21 @@ function toConfig(variables: Environment) {
     enforceSunset: variables.SUNSET === 'enforce',
     logLevel: variables.LOG_LEVEL,
     production,
+    warnings: Object.entries(warningsOf(variables)).flatMap(([text, applies]) =>
+      applies ? text : [],
+    ),
   };
 }
+
+/** Returns what the log should warn about: each warning, and whether it applies. */
+const warningsOf = (set: Environment): Record<string, boolean> => ({
+  [`NODE_ENV=${set.NODE_ENV} has the effect of NODE_ENV=development.`]:
+    !/^(development|production|test)$/.test(set.NODE_ENV),
+  'PGBOUNCER=true has no effect without DATABASE_URL.': set.PGBOUNCER && !set.DATABASE_URL,
+  'AUTH_READ=open has no effect with AUTH=none.': set.AUTH === 'none' && set.AUTH_READ === 'open',
+  'AUTH_NONE_ANYWHERE=true has no effect with AUTH=jwt.':
+    set.AUTH === 'jwt' && set.AUTH_NONE_ANYWHERE,
+});
 
 const OF_TOKENS = ['AUTH_JWKS_URL', 'AUTH_SECRET', 'AUTH_ISSUER', 'AUTH_AUDIENCE'] as const;
 

@@ -9,6 +9,7 @@ export async function run(program: (config: Config, log: Log) => Promise<void>):
   try {
     const config = readConfig();
     log = createLog(config.logLevel, config.production);
+    for (const warning of config.warnings) log.warn(warning);
     // When a list item fails, graphql-js leaves the promises of later items unhandled, which is not a reason to exit.
     process.on('unhandledRejection', (error) =>
       log.error({ err: error }, 'Unhandled promise rejection.'),
