@@ -1,9 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import type { Registry } from 'prom-client';
 
 import { codeOf } from '../contract/gateway-error.ts';
-import { repeatAfterConflict } from './conflicts.ts';
 import type { PoolUse } from './connection-pool.ts';
-import { isServerFault } from './database-errors.ts';
+import { isConflict, isServerFault } from './database-errors.ts';
 import { createDatabaseMetrics, type Readiness } from './database-metrics.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { Notifications } from './notifications.ts';
@@ -16,6 +17,10 @@ const DISK_FULL = '53100';
 // After a write has failed because a disk was full, how long the database counts as read-only: longer than load balancers
 // and Prometheus commonly wait between two checks.
 const FULL_DISK_MS = 60_000;
+
+const CONFLICT_ATTEMPTS = 10;
+const FIRST_WAIT_MS = 10;
+const LONGEST_WAIT_MS = 500;
 
 /** What the embedded database and PostgreSQL have in common. */
 interface Connected {
@@ -57,6 +62,27 @@ export interface Database extends Session, Connected {
   readonly samples: TextSamples;
   readonly registry: Registry;
   readonly close: () => Promise<void>;
+}
+
+/**
+ * Retries `work` up to nine times if PostgreSQL rolled it back because of a deadlock or a serialization failure
+ * (SQLSTATE 40P01 and 40001). Rejects with any other error, and with the last of ten conflicts.
+ */
+async function repeatAfterConflict<Result>(
+  error: unknown,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  let failure = error;
+  for (let attempt = 1; attempt < CONFLICT_ATTEMPTS && isConflict(failure); attempt += 1) {
+    // A random delay, so that the same transactions do not collide again.
+    await sleep(Math.random() * Math.min(FIRST_WAIT_MS * 2 ** attempt, LONGEST_WAIT_MS));
+    try {
+      return await work();
+    } catch (next) {
+      failure = next;
+    }
+  }
+  throw failure;
 }
 
 /**
