@@ -126,8 +126,6 @@ describe('the configuration', () => {
       /^DOCUMENTS=trusted requires .*\. AUTH=jwt requires either .*\. AUTH=jwt requires AUTH_ISSUER /,
     ],
     // Settings of earlier releases.
-    [{ ANSWER_TIMEOUT_MS: '1' }, 'ANSWER_TIMEOUT_MS has been renamed to RESPONSE_TIMEOUT_MS'],
-    [{ MAX_ANSWER_BYTES: '1' }, 'MAX_ANSWER_BYTES has been renamed to MAX_RESPONSE_BYTES'],
     [{ WORKERS: '1' }, 'WORKERS has been removed: start several gateways behind a load balancer'],
     [{ DATABASE_REPLICA_URLS: 'a' }, 'has been replaced by DATABASE_REPLICA_URL: '],
     [{ REPLICA_MAX_LAG_MS: '1' }, 'has been removed: limit the lag in the load balancer'],
