@@ -65,24 +65,19 @@ export interface Database extends Session, Connected {
 }
 
 /**
- * Retries `work` up to nine times if PostgreSQL rolled it back because of a deadlock or a serialization failure
- * (SQLSTATE 40P01 and 40001). Rejects with any other error, and with the last of ten conflicts.
+ * Runs `work` up to ten times, as long as PostgreSQL rolls it back because of a deadlock or a serialization failure
+ * (SQLSTATE 40P01 and 40001).
  */
-async function repeatAfterConflict<Result>(
-  error: unknown,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  let failure = error;
-  for (let attempt = 1; attempt < CONFLICT_ATTEMPTS && isConflict(failure); attempt += 1) {
-    // A random delay, so that the same transactions do not collide again.
-    await sleep(Math.random() * Math.min(FIRST_WAIT_MS * 2 ** attempt, LONGEST_WAIT_MS));
+async function repeatAfterConflict<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
     try {
       return await work();
-    } catch (next) {
-      failure = next;
+    } catch (error) {
+      if (attempt === CONFLICT_ATTEMPTS || !isConflict(error)) throw error;
+      // A random delay, so that the same transactions do not collide again.
+      await sleep(Math.random() * Math.min(FIRST_WAIT_MS * 2 ** attempt, LONGEST_WAIT_MS));
     }
   }
-  throw failure;
 }
 
 /**
@@ -136,16 +131,13 @@ export function createDatabase(driver: Driver): Database {
     query,
     write: <Row>(statement: Statement, recipient?: Recipient) =>
       write<Row>(statement, recipient).catch(rememberFullDisk),
-    transaction: <Result>(work: (session: Session) => Promise<Result>, recipient?: Recipient) => {
-      const run = (): Promise<Result> =>
+    transaction: <Result>(work: (session: Session) => Promise<Result>, recipient?: Recipient) =>
+      repeatAfterConflict(() =>
         runner.transaction(
           (inTransaction) => work(createSession(inTransaction, { observe, heavy, recipient })),
           recipient,
-        );
-      return run()
-        .catch((error: unknown) => repeatAfterConflict(error, run))
-        .catch(rememberFullDisk);
-    },
+        ),
+      ).catch(rememberFullDisk),
     queryOlder: replica && onReplica && queryReplicaFirst(replica, onReplica, query),
     samples: new TextSamples(query),
     registry,

@@ -74,8 +74,8 @@ interface SessionOptions {
   readonly observe: ObserveStatement;
   /** Limits how many heavy statements run at the same time. */
   readonly heavy: FairQueue;
-  /** Retries a statement after an error, or rejects with the error. */
-  readonly repeat?: <Result>(error: unknown, run: () => Promise<Result>) => Promise<Result>;
+  /** Runs a statement, and repeats it if PostgreSQL rolled it back; otherwise, it runs once. */
+  readonly repeat?: <Result>(run: () => Promise<Result>) => Promise<Result>;
   /** The recipient of all results that have none of their own. */
   readonly recipient?: Recipient | undefined;
 }
@@ -106,12 +106,8 @@ export function createSession(
     const { text, values } = who === undefined ? statement : withWho(statement, who);
     const end = observe(load);
     try {
-      const sent = runner.run<Row>(text, values, options);
-      const rows = await (repeat
-        ? sent.catch((error: unknown) =>
-            repeat(error, () => runner.run<Row>(text, values, options)),
-          )
-        : sent);
+      const run = () => runner.run<Row>(text, values, options);
+      const rows = await (repeat ? repeat(run) : run());
       end('success');
       return rows;
     } catch (error) {

@@ -7,8 +7,8 @@ import { ConfigError } from '../../config/config.ts';
 import { codeOf, toError } from '../../contract/gateway-error.ts';
 
 /**
- * Creates a folder and its parents. With `recursive`, Node.js 20 tries forever below /proc, and Node.js 20 to 24 report a
- * read-only disk as ENOENT.
+ * Creates a folder and its parents. With `recursive`, Node.js 20 to 24 try forever below /proc, and report a read-only
+ * disk as ENOENT.
  */
 export async function createFolder(folder: string): Promise<void> {
   try {
