@@ -1,15 +1,19 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import type { Registry } from 'prom-client';
 
 import { codeOf } from '../contract/gateway-error.ts';
 import type { PoolUse } from './connection-pool.ts';
-import { isConflict, isServerFault } from './database-errors.ts';
+import { isServerFault } from './database-errors.ts';
 import { createDatabaseMetrics, type Readiness } from './database-metrics.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { Notifications } from './notifications.ts';
 import type { Recipient } from './recipient.ts';
-import { createSession, type Session, type Statement, type TransactionRunner } from './session.ts';
+import {
+  createSession,
+  repeatAfterConflict,
+  type Session,
+  type Statement,
+  type TransactionRunner,
+} from './session.ts';
 import { TextSamples } from './text-samples.ts';
 import type { WatchedServer } from './watched-server.ts';
 
@@ -17,10 +21,6 @@ const DISK_FULL = '53100';
 // After a write has failed because a disk was full, how long the database counts as read-only: longer than load balancers
 // and Prometheus commonly wait between two checks.
 const FULL_DISK_MS = 60_000;
-
-const CONFLICT_ATTEMPTS = 10;
-const FIRST_WAIT_MS = 10;
-const LONGEST_WAIT_MS = 500;
 
 /** What the embedded database and PostgreSQL have in common. */
 interface Connected {
@@ -65,22 +65,6 @@ export interface Database extends Session, Connected {
 }
 
 /**
- * Runs `work` up to ten times, as long as PostgreSQL rolls it back because of a deadlock or a serialization failure
- * (SQLSTATE 40P01 and 40001).
- */
-async function repeatAfterConflict<Result>(work: () => Promise<Result>): Promise<Result> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      if (attempt === CONFLICT_ATTEMPTS || !isConflict(error)) throw error;
-      // A random delay, so that the same transactions do not collide again.
-      await sleep(Math.random() * Math.min(FIRST_WAIT_MS * 2 ** attempt, LONGEST_WAIT_MS));
-    }
-  }
-}
-
-/**
  * Returns a function that runs each read on the replica or, if the replica is lost or could not run it, on the primary.
  * If the primary can't run it either, the read runs on the replica again: after a failover, its address may lead to
  * another one.
@@ -121,7 +105,7 @@ export function createDatabase(driver: Driver): Database {
   };
   const { registry, observe } = createDatabaseMetrics(ping, driver.poolUse, replica);
   const heavy = new FairQueue({ concurrency: maxHeavy });
-  const { query, write } = createSession(runner, { observe, heavy, repeat: repeatAfterConflict });
+  const { query, write } = createSession(runner, { observe, heavy, repeats: true });
   const onReplica =
     replica &&
     createSession(replica.pool, { observe, heavy: new FairQueue({ concurrency: maxHeavy }) }).query;
