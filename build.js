@@ -1,5 +1,4 @@
 // Builds dist/ unless it is up to date. `npm start` always runs this first.
-import { createHash } from 'node:crypto';
 import {
   cpSync,
   existsSync,
@@ -13,12 +12,10 @@ import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 
 // The source contains code that is generated from the data model.
-import './scripts/generate.js';
+import { digestOf, INSTALLED } from './scripts/generate.js';
 
 const DIST = 'dist';
 const DIGEST_FILE = join(DIST, 'made-of');
-// This file lists the installed dependencies, which become part of the bundle.
-const INSTALLED = 'node_modules/.package-lock.json';
 const INSTALLED_OR_BUILT = /examples\/(?:node_modules|dist|generated)/;
 const GUIDE_RENDERER = 'scripts/render-guide.js';
 const LICENSES_FILE = join(DIST, 'THIRD-PARTY-LICENSES.txt');
@@ -27,26 +24,23 @@ const SWAGGER_UI = 'node_modules/@fastify/swagger-ui';
 const SWAGGER_UI_FILES = ['swagger-ui-bundle.js', 'swagger-ui.css'];
 const LEGAL_FILE = /^(licen[cs]e|copying|notice)/i;
 
-/** Returns a digest of all inputs of the build. Timestamps would miss deletions and files restored with an older time. */
+/** Returns a digest of all inputs of the build. */
 function digest() {
   const sources = ['src', 'docs']
     .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
     // The examples in docs/ are a separate package, with their own dependencies and built files.
     .filter((entry) => entry.isFile() && !INSTALLED_OR_BUILT.test(entry.parentPath))
     .map((entry) => join(entry.parentPath, entry.name));
-  const hash = createHash('sha256');
-  for (const file of [
+  return digestOf([
     'build.js',
     'CHANGELOG.md',
     'package.json',
     GUIDE_RENDERER,
     'tsconfig.json',
+    // Dependencies become part of the bundle.
     INSTALLED,
     ...sources.toSorted(),
-  ]) {
-    if (existsSync(file)) hash.update(`${file}\0`).update(readFileSync(file)).update('\0');
-  }
-  return hash.digest('hex');
+  ]);
 }
 
 // Bundling both the ES modules and the CommonJS modules of graphql would result in two copies with incompatible types.

@@ -87,19 +87,6 @@ export function openImage(): Image {
   return { root, config: Docker.config };
 }
 
-/** Returns a description of an image's size, its compressed size in a registry, and the sizes of its parts. */
-export function describeSize({ root }: Image): string {
-  const sizeOf = (path: string): number => Number(run('du', ['-sm', path]).split('\t')[0]);
-  const parts = ['usr', 'lib', 'app/dist', 'app/node_modules'];
-  const archive = join(work, 'image.tar');
-  buildah('push', '--quiet', IMAGE, `docker-archive:${archive}`);
-  run('gzip', [archive]);
-  return [
-    `${sizeOf(root)} MB, compressed ${sizeOf(`${archive}.gz`)} MB`,
-    ...parts.map((part) => `${part} ${sizeOf(join(root, part))} MB`),
-  ].join(', ');
-}
-
 export function removeImages(): void {
   buildah('umount', '--all');
   rmSync(work, { recursive: true, force: true });

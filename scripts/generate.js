@@ -10,13 +10,13 @@ const MODELS = [
   ['prisma/schema.prisma', 'src/store/generated'],
   ['test/gateway/bookshop/schema.prisma', 'test/gateway/bookshop/generated'],
 ];
-// What generates the code; the last file lists the installed versions.
-const GENERATORS = ['prisma/tables.js', 'node_modules/.package-lock.json'];
+/** This file lists the installed versions of packages. */
+export const INSTALLED = 'node_modules/.package-lock.json';
 
-/** Returns a digest of all that the code is made of. A branch that is switched to can have older files. */
-function digestOf(schema) {
+/** Returns a digest of files. Timestamps would miss deletions, and files restored with an older time. */
+export function digestOf(files) {
   const hash = createHash('sha256');
-  for (const file of [schema, ...GENERATORS]) {
+  for (const file of files) {
     if (existsSync(file)) hash.update(`${file}\0`).update(readFileSync(file)).update('\0');
   }
   return hash.digest('hex');
@@ -28,7 +28,7 @@ const models = existsSync('node_modules/prisma') ? MODELS : [];
 for (const [schema, folder] of models) {
   if (!existsSync(schema)) continue;
   const file = join(folder, 'made-of');
-  const digest = digestOf(schema);
+  const digest = digestOf([schema, 'prisma/tables.js', INSTALLED]);
   if (existsSync(file) && readFileSync(file, 'utf8') === digest) continue;
   // If the model is rejected, some of the code has changed already.
   rmSync(file, { force: true });

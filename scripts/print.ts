@@ -35,21 +35,9 @@ function toMeaning(variable: z.ZodDefault | z.ZodOptional): string {
 const toReason = (variable: z.ZodType): string =>
   String(z.globalRegistry.get(variable)?.['reason']);
 
-const toRow = (cells: readonly string[], widths: readonly number[]): string =>
-  `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
-
-/** Returns a table in Markdown; the first row is its head. */
-function toTable(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_cell, column) =>
-    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  const [head = '', ...others] = rows.map((row) => toRow(row, widths));
-  const rule = toRow(
-    widths.map((width) => '-'.repeat(width)),
-    widths,
-  );
-  return [head, rule, ...others].join('\n');
-}
+/** Returns a table in Markdown, which oxfmt aligns. */
+const toTable = ([head = [], ...rows]: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 
 const variables = (): string =>
   toTable([

@@ -12,7 +12,6 @@ import { freePort, startPostgres } from '../test/support/postgres.ts';
 import {
   buildImage,
   createBase,
-  describeSize,
   type Image,
   openImage,
   removeImages,
@@ -172,7 +171,6 @@ try {
   report('The embedded database works.');
   await tryPostgres(image, data);
   report('PostgreSQL works.');
-  report(describeSize(image));
 } finally {
   await Promise.all([...running].map((container) => stop(container, 'SIGKILL')));
   removeImages();

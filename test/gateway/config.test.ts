@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
@@ -59,6 +58,25 @@ describe('the configuration', () => {
     expect(readConfig(environment)).toMatchObject(expected);
   });
 
+  it.each<[environment: Record<string, string>, warning: RegExp]>([
+    [{ NODE_ENV: 'prod' }, /^NODE_ENV=prod has the effect of NODE_ENV=development\.$/],
+    [{ PGBOUNCER: 'true' }, /^PGBOUNCER=true has no effect without DATABASE_URL\.$/],
+    [{ AUTH_READ: 'open' }, /^AUTH_READ=open has no effect with AUTH=none\.$/],
+    [{ ...JWT, AUTH_NONE_ANYWHERE: 'true' }, /^AUTH_NONE_ANYWHERE=true has no effect with AUTH/],
+  ])('causes a warning, because a setting has no effect: %j', (environment, warning) => {
+    expect(readConfig(environment).warnings).toEqual([expect.stringMatching(warning)]);
+  });
+
+  it.each([
+    {},
+    ...['development', 'production', 'test'].map((NODE_ENV) => ({ NODE_ENV })),
+    { DATABASE_URL, PGBOUNCER: 'true' },
+    { ...JWT, AUTH_READ: 'open' },
+    { HOST: '0.0.0.0', AUTH_NONE_ANYWHERE: 'true' },
+  ])('causes no warning: %j', (environment) => {
+    expect(readConfig(environment).warnings).toEqual([]);
+  });
+
   it.each([
     { HOST: '[localhost]' },
     { PORT: '65536' },
@@ -107,8 +125,6 @@ describe('the configuration', () => {
       /^DOCUMENTS=trusted requires .*\. AUTH=jwt requires either .*\. AUTH=jwt requires AUTH_ISSUER /,
     ],
     // Settings of earlier releases.
-    [{ ANSWER_TIMEOUT_MS: '1' }, 'ANSWER_TIMEOUT_MS has been renamed to RESPONSE_TIMEOUT_MS'],
-    [{ MAX_ANSWER_BYTES: '1' }, 'MAX_ANSWER_BYTES has been renamed to MAX_RESPONSE_BYTES'],
     [{ WORKERS: '1' }, 'WORKERS has been removed: start several gateways behind a load balancer'],
     [{ DATABASE_REPLICA_URLS: 'a' }, 'has been replaced by DATABASE_REPLICA_URL: '],
     [{ REPLICA_MAX_LAG_MS: '1' }, 'has been removed: limit the lag in the load balancer'],
@@ -211,10 +227,4 @@ describe.each(['DATABASE_URL', 'DATABASE_REPLICA_URL'])('%s', (name) => {
       }
     }
   });
-});
-
-it('docs/configuration.md has every variable', () => {
-  const document = readFileSync('docs/configuration.md', 'utf8');
-  const names = [...document.matchAll(/^\| `([A-Z_]+)` +\|/gm)].map(([, name]) => name);
-  expect(names).toEqual(NAMES);
 });

@@ -52,6 +52,16 @@ it("each folder of the gateway imports only itself and what comes before it in t
   expect(wrong).toEqual([]);
 });
 
+it('no two files declare a type with the same name: one noun, one thing', () => {
+  const declaration = /^(?:export )?(?:abstract )?(?:interface|type|class|enum) (\w+)/gm;
+  const names = filesIn('src')
+    .filter((file) => file.endsWith('.ts') && !file.includes('generated'))
+    .flatMap((file) =>
+      Array.from(readFileSync(file, 'utf8').matchAll(declaration), ([, name]) => name),
+    );
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+});
+
 it('the gateway and its test titles never mention a particular store', () => {
   const word = /\b(?:[Pp]ets?|[Cc]ategor(?:y|ies)|[Ii]nventory|[Ss]tock|orders)\b|\bOrder[A-Z]/;
   const lines = filesIn(ROOT).flatMap((file) =>

@@ -6,7 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { TestProject } from 'vitest/node';
 
 import { createPglite, migratePglite } from '../../src/gateway/database/embedded/pglite.ts';
-import { copyTemplate } from '../../src/gateway/database/embedded/store-folder.ts';
+import { createStoreFolder } from '../../src/gateway/database/embedded/store-folder.ts';
 import { createLog } from '../../src/gateway/telemetry/log.ts';
 import { MIGRATIONS } from '../../src/store/migrations.ts';
 
@@ -16,7 +16,7 @@ export async function setUpPglite(project: TestProject): Promise<() => Promise<v
   setFlagsFromString('--liftoff-only');
   const folder = await mkdtemp(join(tmpdir(), 'store-pglite-'));
   const dataDir = join(folder, 'store');
-  copyTemplate(dataDir);
+  createStoreFolder(dataDir);
   const pglite = await createPglite({ dataDir });
   await migratePglite(MIGRATIONS, pglite, createLog('error'));
   const dump = await pglite.dumpDataDir('none');

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 
-import type { z } from 'zod';
+import { z } from 'zod';
 
 import { isLoopback } from './addresses.ts';
 import { type Environment, Variables } from './variables.ts';
@@ -83,8 +83,21 @@ function toConfig(variables: Environment) {
     enforceSunset: variables.SUNSET === 'enforce',
     logLevel: variables.LOG_LEVEL,
     production,
+    warnings: Object.entries(warningsOf(variables)).flatMap(([text, applies]) =>
+      applies ? text : [],
+    ),
   };
 }
+
+/** Returns what the log should warn about: each warning, and whether it applies. */
+const warningsOf = (set: Environment): Record<string, boolean> => ({
+  [`NODE_ENV=${set.NODE_ENV} has the effect of NODE_ENV=development.`]:
+    !/^(development|production|test)$/.test(set.NODE_ENV),
+  'PGBOUNCER=true has no effect without DATABASE_URL.': set.PGBOUNCER && !set.DATABASE_URL,
+  'AUTH_READ=open has no effect with AUTH=none.': set.AUTH === 'none' && set.AUTH_READ === 'open',
+  'AUTH_NONE_ANYWHERE=true has no effect with AUTH=jwt.':
+    set.AUTH === 'jwt' && set.AUTH_NONE_ANYWHERE,
+});
 
 const OF_TOKENS = ['AUTH_JWKS_URL', 'AUTH_SECRET', 'AUTH_ISSUER', 'AUTH_AUDIENCE'] as const;
 
@@ -110,33 +123,35 @@ const rulesOf = (set: Environment): Record<string, boolean> => ({
     set.AUTH === 'jwt' && !(set.AUTH_ISSUER && set.AUTH_AUDIENCE),
 });
 
-const Configuration = Variables.transform((variables, context) => {
-  for (const [rule, isBroken] of Object.entries(rulesOf(variables))) {
-    if (isBroken) context.addIssue(rule);
-  }
-  return toConfig(variables);
-}).readonly();
+const removed = (message: string) => z.undefined(message).optional();
+
+/** Settings that release 4.0 removed, and what has become of them. */
+const REMOVED = {
+  WORKERS: removed(
+    'has been removed: start several gateways behind a load balancer such as HAProxy',
+  ),
+  DATABASE_REPLICA_URLS: removed(
+    'has been replaced by DATABASE_REPLICA_URL: the one address of a replica, or of a load balancer such as HAProxy',
+  ),
+  REPLICA_MAX_LAG_MS: removed(
+    'has been removed: limit the lag in the load balancer to which DATABASE_REPLICA_URL leads',
+  ),
+};
+
+const Configuration = Variables.extend(REMOVED)
+  .transform((variables, context) => {
+    for (const [rule, isBroken] of Object.entries(rulesOf(variables))) {
+      if (isBroken) context.addIssue(rule);
+    }
+    return toConfig(variables);
+  })
+  .readonly();
 
 export type Config = z.output<typeof Configuration>;
 
 export type Limits = Config['limits'];
 
 export type Auth = NonNullable<Config['auth']>;
-
-/** Settings of earlier releases, and what has become of them. */
-const REPLACED: ReadonlyMap<string, string> = new Map([
-  ['ANSWER_TIMEOUT_MS', 'has been renamed to RESPONSE_TIMEOUT_MS'],
-  ['MAX_ANSWER_BYTES', 'has been renamed to MAX_RESPONSE_BYTES'],
-  ['WORKERS', 'has been removed: start several gateways behind a load balancer such as HAProxy'],
-  [
-    'DATABASE_REPLICA_URLS',
-    'has been replaced by DATABASE_REPLICA_URL: the one address of a replica, or of a load balancer such as HAProxy',
-  ],
-  [
-    'REPLICA_MAX_LAG_MS',
-    'has been removed: limit the lag in the load balancer to which DATABASE_REPLICA_URL leads',
-  ],
-]);
 
 /** The configuration can't be used. The message names the variables that must be changed, and says why. */
 export class ConfigError extends Error {}
@@ -145,11 +160,8 @@ export class ConfigError extends Error {}
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
   const set = Object.entries(environment).filter(([, value]) => value !== '');
   const { data, error } = Configuration.safeParse(Object.fromEntries(set));
-  const replaced = set.flatMap(([name]) => {
-    const successor = REPLACED.get(name);
-    return successor ? `${name} ${successor}.` : [];
-  });
-  if (data && replaced.length === 0) return data;
-  const wrong = error?.issues.map(({ path, message }) => `${[...path, message].join(' ')}.`) ?? [];
-  throw new ConfigError([...replaced, ...wrong].join(' '));
+  if (data) return data;
+  throw new ConfigError(
+    error.issues.map(({ path, message }) => `${[...path, message].join(' ')}.`).join(' '),
+  );
 }

@@ -185,17 +185,8 @@ export function toObstacle(error: unknown): string {
   return isDistrusted ? `${message}; set sslrootcert in the URL` : message || String(code);
 }
 
-// Invalid pages of tables and indexes, and missing files. PostgreSQL reports the missing library of an extension, too.
-const isDamage = (error: unknown): boolean =>
-  /^(58P01|XX00[12])$/.test(codeOf(error)) && !toError(error).message.includes('$libdir');
-
-/** Adds what an operator can do about an error: damaged files, or a duplicate primary key. */
-export function addAdvice(error: unknown): unknown {
-  if (isDamage(error)) {
-    const advice =
-      'Files of the database are damaged: restore the backup, or fail over to a replica.';
-    return new Error(advice, { cause: error });
-  }
+/** Adds what an operator can do about a duplicate primary key. */
+function addAdvice(error: unknown): unknown {
   const violation = violationOf(error);
   if (!violation?.isDuplicate || !reportOf(error).constraint?.endsWith('_pkey')) return error;
   const [table, column] = violation.columns[0]?.split('.') ?? [];

@@ -1,14 +1,19 @@
 import type { Registry } from 'prom-client';
 
 import { codeOf } from '../contract/gateway-error.ts';
-import { repeatAfterConflict } from './conflicts.ts';
 import type { PoolUse } from './connection-pool.ts';
 import { isServerFault } from './database-errors.ts';
 import { createDatabaseMetrics, type Readiness } from './database-metrics.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { Notifications } from './notifications.ts';
 import type { Recipient } from './recipient.ts';
-import { createSession, type Session, type Statement, type TransactionRunner } from './session.ts';
+import {
+  createSession,
+  repeatAfterConflict,
+  type Session,
+  type Statement,
+  type TransactionRunner,
+} from './session.ts';
 import { TextSamples } from './text-samples.ts';
 import type { WatchedServer } from './watched-server.ts';
 
@@ -100,7 +105,7 @@ export function createDatabase(driver: Driver): Database {
   };
   const { registry, observe } = createDatabaseMetrics(ping, driver.poolUse, replica);
   const heavy = new FairQueue({ concurrency: maxHeavy });
-  const { query, write } = createSession(runner, { observe, heavy, repeat: repeatAfterConflict });
+  const { query, write } = createSession(runner, { observe, heavy, repeats: true });
   const onReplica =
     replica &&
     createSession(replica.pool, { observe, heavy: new FairQueue({ concurrency: maxHeavy }) }).query;
@@ -110,16 +115,13 @@ export function createDatabase(driver: Driver): Database {
     query,
     write: <Row>(statement: Statement, recipient?: Recipient) =>
       write<Row>(statement, recipient).catch(rememberFullDisk),
-    transaction: <Result>(work: (session: Session) => Promise<Result>, recipient?: Recipient) => {
-      const run = (): Promise<Result> =>
+    transaction: <Result>(work: (session: Session) => Promise<Result>, recipient?: Recipient) =>
+      repeatAfterConflict(() =>
         runner.transaction(
           (inTransaction) => work(createSession(inTransaction, { observe, heavy, recipient })),
           recipient,
-        );
-      return run()
-        .catch((error: unknown) => repeatAfterConflict(error, run))
-        .catch(rememberFullDisk);
-    },
+        ),
+      ).catch(rememberFullDisk),
     queryOlder: replica && onReplica && queryReplicaFirst(replica, onReplica, query),
     samples: new TextSamples(query),
     registry,

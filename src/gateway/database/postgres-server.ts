@@ -256,7 +256,7 @@ export class PostgresServer implements TransactionRunner {
           if (!isPlanLost(error)) return reject(error);
           // A migration has probably changed a table, for all connections.
           for (const connection of this.#connections.values()) connection.forgetPlans();
-          // PostgreSQL ends the transaction, if there is one; conflicts.ts repeats it.
+          // PostgreSQL ends the transaction, if there is one; session.ts repeats it.
           if (client.getTransactionStatus() !== 'I') return reject(error);
           resolve(this.#send<Row>(client, text, values, { ...options, planning: 'each' }));
         });

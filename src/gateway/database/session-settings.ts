@@ -35,10 +35,6 @@ function toSql(settings: Readonly<Record<string, string>>): string {
     WHERE current_setting(name, true) <> value`;
 }
 
-const POOLED_SESSION = Object.entries(TRACKED)
-  .map(([name, value]) => `SET ${name} = '${value}'`)
-  .join(';');
-
 /** The SQL that sets these settings in a direct session. */
 export const DIRECT_SESSION = toSql({ ...TRACKED, ...DIRECT });
 
@@ -49,7 +45,7 @@ const CHECK_CONNECTION = `SELECT set_config('client_connection_check_interval', 
 
 /** Returns the SQL that runs first on each connection. */
 export function sessionSql({ statementTimeoutMs, pgbouncer }: Config): string {
-  if (pgbouncer) return POOLED_SESSION;
+  if (pgbouncer) return toSql(TRACKED);
   return [
     `SET statement_timeout = ${statementTimeoutMs}`,
     `SET idle_in_transaction_session_timeout = ${statementTimeoutMs}`,

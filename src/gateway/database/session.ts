@@ -1,6 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import type { Sql } from 'sql-template-tag';
 
 import { addWait } from '../telemetry/request-log.ts';
+import { isConflict } from './database-errors.ts';
 import type { FairQueue } from './fair-queue.ts';
 import { type Recipient, RecipientGone } from './recipient.ts';
 import { withWho } from './who.ts';
@@ -74,10 +77,30 @@ interface SessionOptions {
   readonly observe: ObserveStatement;
   /** Limits how many heavy statements run at the same time. */
   readonly heavy: FairQueue;
-  /** Retries a statement after an error, or rejects with the error. */
-  readonly repeat?: <Result>(error: unknown, run: () => Promise<Result>) => Promise<Result>;
+  /** Whether to repeat a statement after a conflict, as it is in no transaction. */
+  readonly repeats?: boolean;
   /** The recipient of all results that have none of their own. */
   readonly recipient?: Recipient | undefined;
+}
+
+const CONFLICT_ATTEMPTS = 10;
+const FIRST_WAIT_MS = 10;
+const LONGEST_WAIT_MS = 500;
+
+/**
+ * Runs `work` up to ten times, as long as PostgreSQL rolls it back because of a deadlock or a serialization failure
+ * (SQLSTATE 40P01 and 40001).
+ */
+export async function repeatAfterConflict<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === CONFLICT_ATTEMPTS || !isConflict(error)) throw error;
+      // A random delay, so that the same transactions do not collide again.
+      await sleep(Math.random() * Math.min(FIRST_WAIT_MS * 2 ** attempt, LONGEST_WAIT_MS));
+    }
+  }
 }
 
 const LIGHT: Partial<Effort> = {};
@@ -94,7 +117,7 @@ const LIGHT: Partial<Effort> = {};
  */
 export function createSession(
   runner: Runner,
-  { observe, heavy, repeat, recipient: always }: SessionOptions,
+  { observe, heavy, repeats, recipient: always }: SessionOptions,
 ): Session {
   const send = async <Row>(
     statement: Statement,
@@ -106,12 +129,8 @@ export function createSession(
     const { text, values } = who === undefined ? statement : withWho(statement, who);
     const end = observe(load);
     try {
-      const sent = runner.run<Row>(text, values, options);
-      const rows = await (repeat
-        ? sent.catch((error: unknown) =>
-            repeat(error, () => runner.run<Row>(text, values, options)),
-          )
-        : sent);
+      const run = () => runner.run<Row>(text, values, options);
+      const rows = await (repeats ? repeatAfterConflict(run) : run());
       end('success');
       return rows;
     } catch (error) {

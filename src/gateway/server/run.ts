@@ -1,5 +1,4 @@
 import { type Config, ConfigError, readConfig } from '../config/config.ts';
-import { addAdvice } from '../database/database-errors.ts';
 import { MigrationError } from '../database/migrations.ts';
 import { createLog, type Log } from '../telemetry/log.ts';
 
@@ -9,6 +8,7 @@ export async function run(program: (config: Config, log: Log) => Promise<void>):
   try {
     const config = readConfig();
     log = createLog(config.logLevel, config.production);
+    for (const warning of config.warnings) log.warn(warning);
     // When a list item fails, graphql-js leaves the promises of later items unhandled, which is not a reason to exit.
     process.on('unhandledRejection', (error) =>
       log.error({ err: error }, 'Unhandled promise rejection.'),
@@ -21,7 +21,7 @@ export async function run(program: (config: Config, log: Log) => Promise<void>):
   } catch (error) {
     const isOfOperator = error instanceof ConfigError || error instanceof MigrationError;
     if (isOfOperator) log.error(error.message);
-    else log.error({ err: addAdvice(error) }, 'The program failed.');
+    else log.error({ err: error }, 'The program failed.');
     process.exit(1);
   }
 }

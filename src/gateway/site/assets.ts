@@ -6,11 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
-import etag from 'etag';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
 
-import { isUnchanged } from '../transport/http/request.ts';
+import { isUnchanged, tagOf } from '../transport/http/request.ts';
 
 /** Content that does not change while the gateway runs. */
 export interface Asset {
@@ -27,9 +26,7 @@ export function serveAsset(build: () => Asset | Promise<Asset>) {
     const { type, content } = await build();
     // A string would be copied for each response, and the copy would stay in memory until a slow client has read it.
     const bytes = Buffer.from(content);
-    // Weak, because the gzipped content has the same tag but different bytes (RFC 9110 §8.8.1).
-    const tag = etag(bytes, { weak: true });
-    return { type, bytes, zipped: await promisify(gzip)(bytes), tag };
+    return { type, bytes, zipped: await promisify(gzip)(bytes), tag: tagOf(bytes) };
   };
   let prepared: ReturnType<typeof prepare> | undefined;
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {

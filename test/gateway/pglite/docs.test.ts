@@ -286,7 +286,11 @@ describe('the documentation', () => {
 
   it.each(FILES)('has in %s what `npm run fix` writes from the schema and the settings', (file) => {
     expect(read(file)).toMatch(/^<!-- \w+ -->$/m);
-    expect(withPrinted(read(file))).toBe(read(file));
+    // Without what oxfmt aligns.
+    const [written, found] = [withPrinted(read(file)), read(file)].map((text) =>
+      text.replaceAll(/ +|-{3,}/g, ' '),
+    );
+    expect(found).toBe(written);
   });
 
   it('explains each npm script in CONTRIBUTING.md', () => {

@@ -30,14 +30,14 @@ function toAdvice(reason: string, error: unknown): string {
  * Opens the embedded PostgreSQL in a folder. Creates the database if it is missing, or if its creation was interrupted.
  * @throws ConfigError if other files are there, which PGlite would replace with a new database
  */
-async function createOrOpen(dataDir: string, stderr: StderrWatch, log: Log): Promise<PGlite> {
+async function createOrOpen(dataDir: string, stderr: StderrWatch): Promise<PGlite> {
   const store = storeFolderOf(dataDir);
   const marker = join(dataDir, 'unfinished');
   if (existsSync(marker)) await rm(store, { recursive: true, force: true });
   const files = existsSync(store) ? await readdir(store) : [];
   if (files.length === 0) {
     await writeFile(marker, '');
-    await createStoreFolder(store, log);
+    createStoreFolder(store);
   } else if (!files.includes('PG_VERSION')) {
     throw new ConfigError(`DATA_DIR: ${store} has files, but not PG_VERSION. ${RESTORE}`);
   }
@@ -57,7 +57,7 @@ export async function openEmbedded(migrations: URL, config: Config, log: Log): P
   });
   const unlock = await lockFolder(dataDir);
   const stderr = watchStderr();
-  const pglite = await createOrOpen(dataDir, stderr, log).catch((error: Error) => {
+  const pglite = await createOrOpen(dataDir, stderr).catch((error: Error) => {
     if (error instanceof ConfigError) throw error;
     const reason = stderr.reason() ?? error.message;
     throw new ConfigError(

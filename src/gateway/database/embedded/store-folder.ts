@@ -1,15 +1,14 @@
-import { chmodSync, cpSync, existsSync, readdirSync } from 'node:fs';
-import { mkdir, open, rm } from 'node:fs/promises';
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { mkdir, open } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
 import { ConfigError } from '../../config/config.ts';
 import { codeOf, toError } from '../../contract/gateway-error.ts';
-import type { Log } from '../../telemetry/log.ts';
 
 /**
- * Creates a folder and its parents. With `recursive`, Node.js 20 tries forever below /proc, and Node.js 20 to 24 report a
- * read-only disk as ENOENT.
+ * Creates a folder and its parents. With `recursive`, Node.js 20 to 24 try forever below /proc, and report a read-only
+ * disk as ENOENT.
  */
 export async function createFolder(folder: string): Promise<void> {
   try {
@@ -62,8 +61,10 @@ export const TEMPLATE = join(
 
 export const storeFolderOf = (dataDir: string): string => join(dataDir, 'pglite');
 
-/** Copies the template to the folder of a new database. Without a template, PGlite runs initdb there. */
-export function copyTemplate(store: string): void {
+/** Creates the folder of a new database, a copy of the template. Without a template, PGlite runs initdb there. */
+export function createStoreFolder(store: string): void {
+  // PGlite ignores the umask: without this mode, every user of the machine could change its files.
+  mkdirSync(store, { recursive: true, mode: 0o700 });
   if (!existsSync(TEMPLATE)) return;
   // cpSync takes a fifth of the time of the asynchronous cp. With a filter, Node.js 22 and 24 don't use their native
   // copy, which fails on Windows if a path is not ASCII (nodejs/node#61878).
@@ -71,22 +72,5 @@ export function copyTemplate(store: string): void {
   // The template may be installed read-only.
   for (const entry of readdirSync(store, { recursive: true, withFileTypes: true })) {
     chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o700 : 0o600);
-  }
-}
-
-export async function createStoreFolder(store: string, log: Log): Promise<void> {
-  // PGlite ignores the umask: without this mode, every user of the machine could change its files.
-  const create = () => mkdir(store, { recursive: true, mode: 0o700 });
-  await create();
-  try {
-    copyTemplate(store);
-  } catch (error) {
-    // The template only saves time: in an empty folder, PGlite runs initdb.
-    log.warn(
-      { err: error },
-      'The template could not be copied, so creating the store takes longer.',
-    );
-    await rm(store, { recursive: true });
-    await create();
   }
 }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
 import type { FastifyInstance } from 'fastify';
@@ -25,6 +26,10 @@ declare module 'fastify' {
 export const JSON_TYPE = 'application/json';
 /** The Content-Type of JSON. */
 export const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
+
+/** Returns a weak ETag: a compressed response has the same tag but different bytes (RFC 9110 §8.8.1). */
+export const tagOf = (content: string | Buffer): string =>
+  `W/"${hash('sha1', content, 'base64url')}"`;
 
 /** Whether a response is 304. The Cache-Control of a fetch() is for caches. @fastify/etag knows no `*` and no lists. */
 export const isUnchanged = (headers: IncomingHttpHeaders, tag: string): boolean =>

@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 
-import etag from 'etag';
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 
 import { requireScope } from '../../auth/caller.ts';
@@ -12,7 +11,7 @@ import { bindSource } from '../../model/loaders.ts';
 import type { EndpointOptions } from '../../operation/perform.ts';
 import { sourceFor } from '../../operation/steps/choose-source.ts';
 import type { RestRoute, RestResult, Store } from '../../store.ts';
-import { isUnchanged, JSON_CONTENT_TYPE, rootFrom } from '../http/request.ts';
+import { isUnchanged, JSON_CONTENT_TYPE, rootFrom, tagOf } from '../http/request.ts';
 
 export const pathOf = ({ name }: RestRoute): string => name.replace('GET ', '');
 
@@ -84,7 +83,7 @@ function send(
     reply.header('Link', `<${up}${next}>; rel="next", ${String(reply.getHeader('Link'))}`);
   }
   if (hasTag && typeof json === 'string') {
-    const tag = etag(json, { weak: true });
+    const tag = tagOf(json);
     reply.headers({ ETag: tag, 'Cache-Control': 'no-cache' });
     if (isUnchanged(request.headers, tag)) return reply.code(304).send();
   }
