@@ -77,3 +77,7 @@ export function toClientResult(
     ...(omittedErrors > 0 && { extensions: { ...result.extensions, omittedErrors } }),
   };
 }
+
+/** Returns the result of an operation that could not be executed, as its caller may see it. */
+export const toFailure = (thrown: unknown, log: Log, requestLog: RequestLog): ExecutionResult =>
+  toClientResult({ errors: [toExecutionError(thrown)] }, log, requestLog);
