@@ -40,32 +40,30 @@ export function createSelectionsIn(fragments: Fragments) {
 }
 
 /**
- * Creates a function that measures a selection set, given the measure of one selection. Each fragment is measured once,
- * because nested spreads can expand exponentially. A spread of a fragment within itself counts as 0.
+ * Creates the function that returns the number of levels in a selection set. Inline fragments count, because validation
+ * visits the selections of nested inline fragments again at each level. Each fragment is measured once, because nested
+ * spreads can expand exponentially. A spread of a fragment within itself counts as 0.
  */
-function createFold(
-  fragments: Fragments,
-  ofSelection: (selection: SelectionNode, inside: number) => number,
-  combine: (total: number, next: number) => number,
-): (set?: SelectionSetNode) => number {
+function createDepthOf(fragments: Fragments): (set?: SelectionSetNode) => number {
   const known = new Map<SelectionSetNode, number>();
-  const fold = (set?: SelectionSetNode): number => {
+  const depthOf = (set?: SelectionSetNode): number => {
     if (!set) return 0;
     const before = known.get(set);
     if (before !== undefined) return before;
     known.set(set, 0);
-    let total = 0;
+    let depth = 0;
     for (const node of set.selections) {
-      const spread = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
-      total = combine(total, ofSelection(node, fold(spread?.selectionSet)));
+      const inside =
+        node.kind === Kind.FRAGMENT_SPREAD
+          ? depthOf(fragments.get(node.name.value)?.selectionSet)
+          : depthOf(node.selectionSet) + 1;
+      depth = Math.max(depth, inside);
     }
-    known.set(set, total);
-    return total;
+    known.set(set, depth);
+    return depth;
   };
-  return fold;
+  return depthOf;
 }
-
-const add = (total: number, next: number): number => total + next;
 
 function sizeOf(value: ValueNode): number {
   if (value.kind === Kind.LIST) return value.values.reduce((sum, part) => sum + sizeOf(part), 1);
@@ -82,16 +80,17 @@ interface Merged {
 /**
  * Counts the work that dominates validation: each selection, each value in its arguments, and each pair of fields that
  * are merged, because validation compares all pairs. A fragment counts in each place where it is spread. Stops above
- * `max`, and at `maxDepth`, because a fragment may spread itself.
+ * `max`, and at `maxDepth`, because a fragment may spread itself. Also returns the highest number of root fields.
  */
 function countComparisons(
   { definitions }: DocumentNode,
   fragments: Fragments,
   max: number,
   maxDepth: number,
-): number {
+) {
   const reached = new Set<SelectionSetNode>();
   let total = 0;
+  let rootFields = 0;
 
   const addField = (field: FieldNode, merged: Map<string, Merged>): void => {
     const key = (field.alias ?? field.name).value;
@@ -108,16 +107,21 @@ function countComparisons(
     const merged = new Map<string, Merged>();
     // This set grows during the iteration.
     const open = new Set(sets);
+    let fields = 0;
     for (const set of open) {
       reached.add(set);
       for (const node of set.selections) {
         total += 1;
         if (total > max) return;
-        if (node.kind === Kind.FIELD) addField(node, merged);
+        if (node.kind === Kind.FIELD) {
+          fields += 1;
+          addField(node, merged);
+        }
         const spread = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
         if (node.kind !== Kind.FIELD && spread?.selectionSet) open.add(spread.selectionSet);
       }
     }
+    if (depth === 1) rootFields = Math.max(rootFields, fields);
     if (depth === maxDepth) return;
     for (const { inside } of merged.values()) if (inside.length > 0) merge(inside, depth + 1);
   };
@@ -129,7 +133,7 @@ function countComparisons(
   for (const { selectionSet } of fragments.values()) {
     if (!reached.has(selectionSet)) merge([selectionSet], 1);
   }
-  return total;
+  return { total, rootFields };
 }
 
 /** Counts the nodes that are slow to validate or execute, and measures the longest list and string. */
@@ -157,26 +161,11 @@ export function* measureDocument(
 ): Generator<[count: number, max: number, unit: string]> {
   const { definitions } = document;
   const fragments = fragmentsOf(document);
-  // Inline fragments count as levels, because validation visits the selections of nested inline fragments again at each
-  // level.
-  const depthOf = createFold(
-    fragments,
-    ({ kind }, inside) => (kind === Kind.FRAGMENT_SPREAD ? inside : inside + 1),
-    Math.max,
-  );
+  const depthOf = createDepthOf(fragments);
   const depths = definitions.map((node) =>
     'selectionSet' in node ? depthOf(node.selectionSet) : 0,
   );
   yield [Math.max(...depths), limits.maxDepth, 'levels of fields and inline fragments'];
-  const rootFieldsOf = createFold(
-    fragments,
-    ({ kind }, inside) => (kind === Kind.FIELD ? 1 : inside),
-    add,
-  );
-  const rootFields = definitions.map((node) =>
-    node.kind === Kind.OPERATION_DEFINITION ? rootFieldsOf(node.selectionSet) : 0,
-  );
-  yield [Math.max(...rootFields), limits.maxRootFields, 'root fields'];
   const counts = countNodes(document);
   yield [counts.aliases, limits.maxAliases, 'aliases'];
   yield [counts.directives, limits.maxDirectives, 'directives'];
@@ -186,8 +175,10 @@ export function* measureDocument(
   yield [counts.values, MAX_LIST_SIZE, 'values in a list'];
   yield [counts.characters, limits.maxTextLength, 'characters in a string'];
   const max = COMPARISONS_PER_TOKEN * limits.maxTokens;
+  const { total, rootFields } = countComparisons(document, fragments, max, limits.maxDepth);
+  yield [rootFields, limits.maxRootFields, 'root fields'];
   yield [
-    countComparisons(document, fragments, max, limits.maxDepth),
+    total,
     max,
     'selections, values and pairs of fields to merge, counting a fragment in each place where it is spread',
   ];
