@@ -102,8 +102,11 @@ function countComparisons(
     merged.set(key, others);
   };
 
-  /** Merges the fields of selection sets in the same place. A fragment that is spread there repeatedly counts once. */
-  const merge = (sets: readonly SelectionSetNode[], depth: number): void => {
+  /**
+   * Merges the fields of selection sets in the same place, and returns their number. A fragment that is spread there
+   * repeatedly counts once.
+   */
+  const merge = (sets: readonly SelectionSetNode[], depth: number): number => {
     const merged = new Map<string, Merged>();
     // This set grows during the iteration.
     const open = new Set(sets);
@@ -112,7 +115,7 @@ function countComparisons(
       reached.add(set);
       for (const node of set.selections) {
         total += 1;
-        if (total > max) return;
+        if (total > max) return fields;
         if (node.kind === Kind.FIELD) {
           fields += 1;
           addField(node, merged);
@@ -121,13 +124,14 @@ function countComparisons(
         if (node.kind !== Kind.FIELD && spread?.selectionSet) open.add(spread.selectionSet);
       }
     }
-    if (depth === 1) rootFields = Math.max(rootFields, fields);
-    if (depth === maxDepth) return;
+    if (depth === maxDepth) return fields;
     for (const { inside } of merged.values()) if (inside.length > 0) merge(inside, depth + 1);
+    return fields;
   };
 
   for (const node of definitions) {
-    if (node.kind === Kind.OPERATION_DEFINITION) merge([node.selectionSet], 1);
+    if (node.kind !== Kind.OPERATION_DEFINITION) continue;
+    rootFields = Math.max(rootFields, merge([node.selectionSet], 1));
   }
   // Validation also compares the fields of fragments that no operation spreads.
   for (const { selectionSet } of fragments.values()) {
