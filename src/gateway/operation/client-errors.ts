@@ -28,10 +28,8 @@ const MAX_ERRORS = 100;
 /** Returns the error for the client. Its `originalError`, which is not sent, is the cause. */
 function toClientError(error: GraphQLError, cause: GatewayError): GraphQLError {
   const { code, status, message } = cause;
-  const { nodes, source, positions, path, extensions } = error;
-  const isInput = cause instanceof InputError;
-  const issues = isInput ? cause.issues : extensions['issues'];
-  const hasMore = isInput && cause.issueCount > cause.issues.length;
+  const { nodes, source, positions, path } = error;
+  const { issues = [], issueCount = 0 } = cause instanceof InputError ? cause : {};
   return new GraphQLError(message, {
     nodes: nodes ?? null,
     source: source ?? null,
@@ -41,8 +39,8 @@ function toClientError(error: GraphQLError, cause: GatewayError): GraphQLError {
     extensions: {
       code,
       status,
-      ...(issues !== undefined && { issues }),
-      ...(hasMore && { issueCount: cause.issueCount }),
+      ...(issues.length > 0 && { issues }),
+      ...(issueCount > issues.length && { issueCount }),
     },
   });
 }

@@ -2,7 +2,7 @@ import {
   type ASTNode,
   BREAK,
   type DocumentNode,
-  GraphQLError,
+  type GraphQLError,
   type GraphQLSchema,
   isEnumType,
   Kind,
@@ -10,7 +10,8 @@ import {
   visit,
 } from 'graphql';
 
-import { shorten } from '../../contract/gateway-error.ts';
+import { InputError, shorten } from '../../contract/gateway-error.ts';
+import { toExecutionError } from '../client-errors.ts';
 
 const UNKNOWN_VALUE = /^Value "[^"]*" does not exist in "(\w+)" enum/;
 const MISSING_FIELD = /^Field "(?:\w+\.)?(\w+)" of required type/;
@@ -66,11 +67,7 @@ export function withValuePath(
   const [node] = error.nodes ?? [];
   const found = node && node.kind !== Kind.VARIABLE ? pathTo(document, node) : undefined;
   if (!found) return error;
-  const { nodes, extensions } = error;
   const message = shorten(withExpected(error.message, schemaIfPublic));
-  const path = withMissingField(found, message);
-  return new GraphQLError(`${path.join('.')}: ${message}`, {
-    nodes: nodes ?? null,
-    extensions: { ...extensions, issues: [{ path, message }] },
-  });
+  const issue = { path: withMissingField(found, message), message };
+  return toExecutionError(new InputError('GRAPHQL_VALIDATION_FAILED', [issue]), node);
 }
