@@ -9,7 +9,6 @@ import { EVENT_ID } from '../operation/request.ts';
 
 export const EVENT_STREAM = 'text/event-stream';
 
-/** The headers of an event stream. */
 export const EVENT_HEADERS = {
   'Content-Type': `${EVENT_STREAM}; charset=utf-8`,
   // Proxies must forward each event immediately.
