@@ -39,32 +39,6 @@ export function createSelectionsIn(fragments: Fragments) {
   };
 }
 
-/**
- * Creates the function that returns the number of levels in a selection set. Inline fragments count, because validation
- * visits the selections of nested inline fragments again at each level. Each fragment is measured once, because nested
- * spreads can expand exponentially. A spread of a fragment within itself counts as 0.
- */
-function createDepthOf(fragments: Fragments): (set?: SelectionSetNode) => number {
-  const known = new Map<SelectionSetNode, number>();
-  const depthOf = (set?: SelectionSetNode): number => {
-    if (!set) return 0;
-    const before = known.get(set);
-    if (before !== undefined) return before;
-    known.set(set, 0);
-    let depth = 0;
-    for (const node of set.selections) {
-      const inside =
-        node.kind === Kind.FRAGMENT_SPREAD
-          ? depthOf(fragments.get(node.name.value)?.selectionSet)
-          : depthOf(node.selectionSet) + 1;
-      depth = Math.max(depth, inside);
-    }
-    known.set(set, depth);
-    return depth;
-  };
-  return depthOf;
-}
-
 function sizeOf(value: ValueNode): number {
   if (value.kind === Kind.LIST) return value.values.reduce((sum, part) => sum + sizeOf(part), 1);
   if (value.kind !== Kind.OBJECT) return 1;
@@ -80,17 +54,15 @@ interface Merged {
 /**
  * Counts the work that dominates validation: each selection, each value in its arguments, and each pair of fields that
  * are merged, because validation compares all pairs. A fragment counts in each place where it is spread. Stops above
- * `max`, and at `maxDepth`, because a fragment may spread itself. Also returns the highest number of root fields.
+ * `max`, and below `maxDepth`, because a fragment may spread itself. Also returns the highest number of root fields, and of
+ * levels of fields.
  */
-function countComparisons(
-  { definitions }: DocumentNode,
-  fragments: Fragments,
-  max: number,
-  maxDepth: number,
-) {
+function countComparisons(document: DocumentNode, max: number, maxDepth: number) {
+  const fragments = fragmentsOf(document);
   const reached = new Set<SelectionSetNode>();
   let total = 0;
   let rootFields = 0;
+  let levels = 0;
 
   const addField = (field: FieldNode, merged: Map<string, Merged>): void => {
     const key = (field.alias ?? field.name).value;
@@ -108,28 +80,31 @@ function countComparisons(
    */
   const merge = (sets: readonly SelectionSetNode[], depth: number): number => {
     const merged = new Map<string, Merged>();
-    // This set grows during the iteration.
-    const open = new Set(sets);
+    // The sets, and how often validation visits each: once, and again for each inline fragment around it. This map grows
+    // during the iteration.
+    const open = new Map(sets.map((set) => [set, 1]));
     let fields = 0;
-    for (const set of open) {
+    levels = Math.max(levels, depth);
+    for (const [set, visits] of open) {
       reached.add(set);
       for (const node of set.selections) {
-        total += 1;
+        total += visits;
         if (total > max) return fields;
         if (node.kind === Kind.FIELD) {
           fields += 1;
           addField(node, merged);
         }
-        const spread = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
-        if (node.kind !== Kind.FIELD && spread?.selectionSet) open.add(spread.selectionSet);
+        if (node.kind === Kind.INLINE_FRAGMENT) open.set(node.selectionSet, visits + 1);
+        const spread = node.kind === Kind.FRAGMENT_SPREAD && fragments.get(node.name.value);
+        if (spread && !open.has(spread.selectionSet)) open.set(spread.selectionSet, 1);
       }
     }
-    if (depth === maxDepth) return fields;
+    if (depth > maxDepth) return fields;
     for (const { inside } of merged.values()) if (inside.length > 0) merge(inside, depth + 1);
     return fields;
   };
 
-  for (const node of definitions) {
+  for (const node of document.definitions) {
     if (node.kind !== Kind.OPERATION_DEFINITION) continue;
     rootFields = Math.max(rootFields, merge([node.selectionSet], 1));
   }
@@ -137,7 +112,7 @@ function countComparisons(
   for (const { selectionSet } of fragments.values()) {
     if (!reached.has(selectionSet)) merge([selectionSet], 1);
   }
-  return { total, rootFields };
+  return { total, rootFields, levels };
 }
 
 /** Counts the nodes that are slow to validate or execute, and measures the longest list and string. */
@@ -163,13 +138,7 @@ export function* measureDocument(
   document: DocumentNode,
   limits: Limits,
 ): Generator<[count: number, max: number, unit: string]> {
-  const { definitions } = document;
-  const fragments = fragmentsOf(document);
-  const depthOf = createDepthOf(fragments);
-  const depths = definitions.map((node) =>
-    'selectionSet' in node ? depthOf(node.selectionSet) : 0,
-  );
-  yield [Math.max(...depths), limits.maxDepth, 'levels of fields and inline fragments'];
+  const { maxDepth, maxTokens } = limits;
   const counts = countNodes(document);
   yield [counts.aliases, limits.maxAliases, 'aliases'];
   yield [counts.directives, limits.maxDirectives, 'directives'];
@@ -178,8 +147,9 @@ export function* measureDocument(
   yield [counts.spreads, SPREADS_PER_FRAGMENT * limits.maxFragments, 'fragment spreads'];
   yield [counts.values, MAX_LIST_SIZE, 'values in a list'];
   yield [counts.characters, limits.maxTextLength, 'characters in a string'];
-  const max = COMPARISONS_PER_TOKEN * limits.maxTokens;
-  const { total, rootFields } = countComparisons(document, fragments, max, limits.maxDepth);
+  const max = COMPARISONS_PER_TOKEN * maxTokens;
+  const { total, rootFields, levels } = countComparisons(document, max, maxDepth);
+  yield [levels, maxDepth, 'levels of fields'];
   yield [rootFields, limits.maxRootFields, 'root fields'];
   yield [
     total,
