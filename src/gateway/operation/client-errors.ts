@@ -46,7 +46,7 @@ function toClientError(error: GraphQLError, cause: GatewayError): GraphQLError {
 }
 
 /**
- * Converts a result to what its caller may see, and logs the causes of its errors. Only the first 100 errors are returned;
+ * Converts a result with errors to what its caller may see, and logs the causes of its errors. Only the first 100 errors are returned;
  * `extensions.omittedErrors` counts the rest.
  */
 export function toClientResult(
@@ -54,9 +54,9 @@ export function toClientResult(
   log: Log,
   requestLog: RequestLog,
 ): ExecutionResult {
-  if (!result.errors) return result;
-  const first = result.errors.slice(0, MAX_ERRORS);
-  const omittedErrors = result.errors.length - first.length;
+  const { errors: all = [] } = result;
+  const first = all.slice(0, MAX_ERRORS);
+  const omittedErrors = all.length - first.length;
   // Many fields can fail because of one thrown error, which is logged once.
   const causes = new Map<Error, GatewayError>();
   const errors = first.map((error) => {

@@ -260,7 +260,7 @@ export function createExecutor(
   return async (request) => {
     const { requestLog } = request;
     const toClient = (result: ExecutionResult): ExecutionResult =>
-      toClientResult(result, log, requestLog);
+      result.errors ? toClientResult(result, log, requestLog) : result;
     try {
       const results = await perform(request);
       return isStream(results) ? mapAsyncIterator(results, toClient) : toClient(results);
