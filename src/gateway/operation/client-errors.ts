@@ -46,7 +46,7 @@ function toClientError(error: GraphQLError, cause: GatewayError): GraphQLError {
 }
 
 /**
- * Converts a result with errors to what its caller may see, and logs the causes of its errors. Only the first 100 errors are returned;
+ * Converts a result with errors to what its caller may see, and logs their causes. Only the first 100 errors are returned;
  * `extensions.omittedErrors` counts the rest.
  */
 export function toClientResult(
