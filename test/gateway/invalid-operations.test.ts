@@ -199,7 +199,7 @@ it.each([
     'is null in an input object whose field is not',
     'query ($v: SortDirection) { pets(orderBy: { field: NAME, direction: $v }) { totalCount } }',
     { v: null },
-    'orderBy.direction',
+    'orderBy',
   ],
   [
     'has an invalid date',

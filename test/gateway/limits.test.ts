@@ -13,6 +13,9 @@ useGateway();
 const nested = (levels: number, inside: string): string =>
   'category { pets(first: 1) { nodes { '.repeat(levels) + inside + ' } } }'.repeat(levels);
 
+const inline = (levels: number): string =>
+  `{ pet(id: 1) { ${'... { '.repeat(levels)} id ${' }'.repeat(levels)} } }`;
+
 /** Spreads ten fragments in each of the given number of places. */
 const spreading = (places: number): string =>
   `{ pet(id: 1) { ${repeat(places, (index) => `a${index}: category { ${repeat(10, (n) => `...F${n}`)} }`)} } } ${repeat(10, (index) => `fragment F${index} on Category { id }`)}`;
@@ -76,6 +79,7 @@ describe('a GraphQL document', () => {
       '20 levels in fragments, which are no levels themselves',
       `{ pet(id: 1) { ...A } } fragment A on Pet { ${nested(3, '...B')} } fragment B on Pet { ${nested(3, 'id')} }`,
     ],
+    ['100 nested inline fragments', inline(100)],
     ['300 fragment spreads', spreading(30)],
   ])('can have %s', async (_what, query) => {
     const { cost } = await askCost(gateway, { query });
@@ -88,11 +92,12 @@ describe('a GraphQL document', () => {
       '21 levels in fragments',
       `{ pet(id: 1) { ...A } } fragment A on Pet { ${nested(3, '...B')} } fragment B on Pet { ${nested(3, 'category { id }')} }`,
     ],
+    ['150 nested inline fragments', inline(150)],
     ['310 fragment spreads', spreading(31)],
     ...TOO_MANY_PAIRS,
     [
       '51 root fields in fragments',
-      `{ ...A ...A ...A } fragment A on Query { ${repeat(17, () => '__typename')} }`,
+      `{ ...A ...B } fragment A on Query { ${repeat(26, () => '__typename')} } fragment B on Query { ${repeat(25, () => '__typename')} }`,
     ],
     ['5,001 tokens', `{ ${repeat(4999, () => '__typename')} }`],
     [

@@ -108,7 +108,7 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
     const requestLog = { id: 'reference' };
     const result = await yoga.getResultForParams({ params, request }, { requestLog });
     if (!result || Symbol.asyncIterator in result) throw new Error('There is no single result.');
-    const body = toClientResult(result, log, requestLog);
+    const body = result.errors ? toClientResult(result, log, requestLog) : result;
     const { data, errors, extensions } = JSON.parse(JSON.stringify(body)) as GraphqlResponse;
     // In application/json, the status for a document that is not valid is 200.
     const ofRequest =

@@ -1,7 +1,7 @@
 import type { BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 
-import { fillSample } from '../../src/gateway/server/fill-sample.ts';
+import { fillSample } from '../../src/gateway/server/serve.ts';
 import { petStore } from '../../src/store/index.ts';
 import {
   findInaccessible,

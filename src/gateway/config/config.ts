@@ -23,7 +23,7 @@ const REQUEST_LIMITS = {
   /** The length of a document, in UTF-16 code units. */
   maxDocumentLength: 50_000,
   maxTokens: 5000,
-  /** The nesting of fields and inline fragments. */
+  /** The nesting of fields. */
   maxDepth: 20,
   maxAliases: 100,
   maxDirectives: 50,

@@ -28,10 +28,8 @@ const MAX_ERRORS = 100;
 /** Returns the error for the client. Its `originalError`, which is not sent, is the cause. */
 function toClientError(error: GraphQLError, cause: GatewayError): GraphQLError {
   const { code, status, message } = cause;
-  const { nodes, source, positions, path, extensions } = error;
-  const isInput = cause instanceof InputError;
-  const issues = isInput ? cause.issues : extensions['issues'];
-  const hasMore = isInput && cause.issueCount > cause.issues.length;
+  const { nodes, source, positions, path } = error;
+  const { issues = [], issueCount = 0 } = cause instanceof InputError ? cause : {};
   return new GraphQLError(message, {
     nodes: nodes ?? null,
     source: source ?? null,
@@ -41,14 +39,14 @@ function toClientError(error: GraphQLError, cause: GatewayError): GraphQLError {
     extensions: {
       code,
       status,
-      ...(issues !== undefined && { issues }),
-      ...(hasMore && { issueCount: cause.issueCount }),
+      ...(issues.length > 0 && { issues }),
+      ...(issueCount > issues.length && { issueCount }),
     },
   });
 }
 
 /**
- * Converts a result to what its caller may see, and logs the causes of its errors. Only the first 100 errors are returned;
+ * Converts a result with errors to what its caller may see, and logs their causes. Only the first 100 errors are returned;
  * `extensions.omittedErrors` counts the rest.
  */
 export function toClientResult(
@@ -56,9 +54,9 @@ export function toClientResult(
   log: Log,
   requestLog: RequestLog,
 ): ExecutionResult {
-  if (!result.errors) return result;
-  const first = result.errors.slice(0, MAX_ERRORS);
-  const omittedErrors = result.errors.length - first.length;
+  const { errors: all = [] } = result;
+  const first = all.slice(0, MAX_ERRORS);
+  const omittedErrors = all.length - first.length;
   // Many fields can fail because of one thrown error, which is logged once.
   const causes = new Map<Error, GatewayError>();
   const errors = first.map((error) => {
@@ -77,3 +75,7 @@ export function toClientResult(
     ...(omittedErrors > 0 && { extensions: { ...result.extensions, omittedErrors } }),
   };
 }
+
+/** Returns the result of an operation that could not be executed, as its caller may see it. */
+export const toFailure = (thrown: unknown, log: Log, requestLog: RequestLog): ExecutionResult =>
+  toClientResult({ errors: [toExecutionError(thrown)] }, log, requestLog);

@@ -1,3 +1,4 @@
+import { mapAsyncIterator } from '@graphql-tools/utils';
 import {
   type DocumentNode,
   type ExecutionResult,
@@ -18,7 +19,7 @@ import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { coerceVariables, pickDeclared } from './accept/input.ts';
 import { readDocuments } from './accept/validation.ts';
-import { toExecutionError } from './client-errors.ts';
+import { toClientResult, toFailure } from './client-errors.ts';
 import { Documents } from './documents.ts';
 import { operationNamesOf, readManifest } from './manifest.ts';
 import { type Operation, ParsedDocument } from './operation.ts';
@@ -32,10 +33,12 @@ import { limitResult, limitTime, queueLarge, rejectCostly } from './steps/limits
 import { subscribeToChanges } from './steps/subscribe.ts';
 import { traceOperations } from './steps/trace-operations.ts';
 
-export type Results = ExecutionResult | AsyncIterable<ExecutionResult>;
+/** What the caller of an operation may see: its result, or those of a subscription. */
+export type Results = ExecutionResult | AsyncIterableIterator<ExecutionResult>;
 
-export const isStream = (results: Results): results is AsyncIterable<ExecutionResult> =>
-  isAsyncIterable(results);
+export const isStream = (
+  results: ExecutionResult | AsyncIterable<ExecutionResult>,
+): results is AsyncIterable<ExecutionResult> => isAsyncIterable(results);
 
 /** Performs an operation. Any failure becomes an error in the result. */
 export type Executor = (request: OperationRequest) => Promise<Results>;
@@ -184,22 +187,13 @@ function accept(
 
 const isAccepted = (accepted: Call | ExecutionResult): accepted is Call => 'estimate' in accepted;
 
-const toFailure = (error: unknown): Results => ({ errors: [toExecutionError(error)] });
-
 function countUsage({ operation, req, requestLog }: Call, metrics: Metrics): void {
   const { counted, deprecated } = operation.usage;
   metrics.countCalls(counted, req.headers, requestLog, deprecated.size > 0);
 }
 
-/**
- * Creates the function that performs operations, with Yoga's plugins but without its HTTP layer, through `getEnveloped`.
- * `plugins` are those of the store.
- * @throws ConfigError if the manifest of trusted documents can't be used
- */
-export function createExecutor(
-  options: PerformOptions,
-  plugins: readonly StorePlugin[] = [],
-): Executor {
+/** Creates the function that performs operations with Yoga's plugins, without its HTTP layer, through `getEnveloped`. */
+function createPerform(options: PerformOptions, plugins: readonly StorePlugin[]) {
   const { schema, context, config, metrics } = options;
   const { limits } = config;
   const manifest = config.manifest ? readManifest(config.manifest, schema, config) : undefined;
@@ -227,7 +221,7 @@ export function createExecutor(
     return call;
   };
 
-  const perform = async (request: OperationRequest): Promise<Results> => {
+  return async (request: OperationRequest) => {
     beginExplanation(request, config);
     const { params, caller, text = documents.textOf(params, caller) } = request;
     const arrived = toContext(request, context);
@@ -251,6 +245,27 @@ export function createExecutor(
       contextValue: await yoga.contextFactory(),
     });
   };
+}
 
-  return (request) => perform(request).catch(toFailure);
+/**
+ * Creates the function that performs operations. `plugins` are those of the store.
+ * @throws ConfigError if the manifest of trusted documents can't be used
+ */
+export function createExecutor(
+  options: PerformOptions,
+  plugins: readonly StorePlugin[] = [],
+): Executor {
+  const { log } = options;
+  const perform = createPerform(options, plugins);
+  return async (request) => {
+    const { requestLog } = request;
+    const toClient = (result: ExecutionResult): ExecutionResult =>
+      result.errors ? toClientResult(result, log, requestLog) : result;
+    try {
+      const results = await perform(request);
+      return isStream(results) ? mapAsyncIterator(results, toClient) : toClient(results);
+    } catch (error) {
+      return toFailure(error, log, requestLog);
+    }
+  };
 }

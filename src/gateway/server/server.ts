@@ -12,7 +12,7 @@ import { Streams } from '../changes/streams.ts';
 import type { Config } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
 import type { Context } from '../context.ts';
-import { codeOf } from '../contract/gateway-error.ts';
+import { codeOf, GatewayError } from '../contract/gateway-error.ts';
 import type { Database } from '../database/database.ts';
 import { createExecutor, type EndpointOptions } from '../operation/perform.ts';
 import { createPageRoutes } from '../site/page-routes.ts';
@@ -38,12 +38,10 @@ const TIMEOUT_CHECK_MS = 1000;
 // send a request on a connection that the gateway is closing.
 const KEEP_ALIVE_MS = 65_000;
 
-const MIN_COMPRESSED_BYTES = 1024;
 // Takes two thirds of the time of the default level, for 7% more bytes.
 const GZIP = { level: 3 };
 
 const CORS = {
-  methods: ['GET', 'HEAD', 'POST'],
   // Browsers would hide them from pages on other sites.
   exposedHeaders:
     'Deprecation,Sunset,Link,ETag,WWW-Authenticate,X-Request-Id,Retry-After,Store-Position',
@@ -77,7 +75,6 @@ function createFastify(config: Config, log: Log): FastifyInstance {
     // The gateway writes a line of its own for each request, with what its parts have added.
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: ({ headers }) => requestIdOf(headers),
-    requestIdHeader: false,
     frameworkErrors: (error, request, reply) => {
       // No hook runs.
       closeAfterUpgrade(request.raw, reply.raw);
@@ -152,7 +149,6 @@ export async function createGateway(store: Store, db: Database, config: Config, 
   // Event streams are not compressed.
   await app.register(compress, {
     encodings: ['gzip'],
-    threshold: MIN_COMPRESSED_BYTES,
     zlibOptions: GZIP,
     globalDecompression: false,
   });
@@ -160,6 +156,9 @@ export async function createGateway(store: Store, db: Database, config: Config, 
     // The client left before the first byte of a stream. Its request counts as aborted.
     if (codeOf(thrown) === 'ERR_STREAM_PREMATURE_CLOSE' && reply.raw.destroyed) return undefined;
     return sendError(thrown, request, reply, log);
+  });
+  app.setNotFoundHandler(() => {
+    throw new GatewayError('NOT_FOUND');
   });
   const { routes, endStreams } = createGraphqlEndpoint(options);
   await app.register(routes);

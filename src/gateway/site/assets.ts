@@ -56,7 +56,6 @@ const SWAGGER_UI = existsSync(BUILT)
   ? BUILT
   : join(dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui')), 'static');
 
-/** Returns the media type of a script or style by its file name. */
 export const mediaTypeOf = (name: string): string =>
   name.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8';
 

@@ -117,7 +117,6 @@ ${renderCode('Subscription', store.pages.subscription)}
 <p class="actions">${linkToGraphiql(store.pages.subscription, config)}</p>
 </section>`;
 
-/** Renders the start page. */
 export function renderHome(site: Site): Asset {
   const { store, config } = site;
   const { heading, lead, example, mutation } = store.pages;

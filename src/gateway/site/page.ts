@@ -4,7 +4,6 @@ import type { Config } from '../config/config.ts';
 import type { Store } from '../store.ts';
 import type { Asset } from './assets.ts';
 
-/** The data from which pages are rendered. */
 export interface Site {
   readonly store: Store;
   readonly config: Config;

@@ -1,15 +1,14 @@
 import { Readable } from 'node:stream';
 
+import { mapAsyncIterator } from '@graphql-tools/utils';
 import type { ExecutionResult } from 'graphql';
 
-import { toError } from '../contract/gateway-error.ts';
 import { perObject } from '../database/per-object.ts';
 import { stringifyResult } from '../operation/json-text.ts';
 import { EVENT_ID } from '../operation/request.ts';
 
 export const EVENT_STREAM = 'text/event-stream';
 
-/** The headers of an event stream. */
 export const EVENT_HEADERS = {
   'Content-Type': `${EVENT_STREAM}; charset=utf-8`,
   // Proxies must forward each event immediately.
@@ -40,41 +39,14 @@ export const writeEvent = (result: ExecutionResult): string => toEvent(result) +
  * https://github.com/graphql/graphql-over-http/blob/main/rfcs/GraphQLOverSSE.md
  * A result is only asked for once the previous one has been read. Destroying the stream ends the results.
  */
-export function writeEvents(
-  results: AsyncIterator<ExecutionResult>,
-  toBody: (result: ExecutionResult) => EventResult,
-): Readable {
-  let isAsking = false;
-  const ask = async (stream: Readable): Promise<void> => {
-    // A heartbeat that has been read makes the stream ask again.
-    if (isAsking) return;
-    isAsking = true;
-    try {
-      let { done, value } = await results.next();
-      while (!done && stream.push(toEvent(toBody(value)))) ({ done, value } = await results.next());
-      isAsking = false;
-      if (!done) return;
-      clearInterval(heartbeats);
-      stream.push(COMPLETE);
-      stream.push(null);
-    } catch (error) {
-      stream.destroy(toError(error));
-    }
-  };
-  const events = new Readable({
-    highWaterMark: 1,
-    read() {
-      void ask(this);
-    },
-    destroy(error, done) {
-      clearInterval(heartbeats);
-      void results.return?.();
-      done(error);
-    },
+export function writeEvents(results: AsyncIterable<ExecutionResult>): Readable {
+  const complete = (): void => void events.push(COMPLETE);
+  const events = Readable.from(mapAsyncIterator(results, toEvent, undefined, complete), {
+    objectMode: false,
   });
   const heartbeats = setInterval(() => {
     if (events.readableLength === 0) events.push(HEARTBEAT);
   }, HEARTBEAT_MS);
-  events.push(HEARTBEAT);
+  events.once('close', () => clearInterval(heartbeats)).push(HEARTBEAT);
   return events;
 }

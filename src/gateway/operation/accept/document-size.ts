@@ -39,34 +39,6 @@ export function createSelectionsIn(fragments: Fragments) {
   };
 }
 
-/**
- * Creates a function that measures a selection set, given the measure of one selection. Each fragment is measured once,
- * because nested spreads can expand exponentially. A spread of a fragment within itself counts as 0.
- */
-function createFold(
-  fragments: Fragments,
-  ofSelection: (selection: SelectionNode, inside: number) => number,
-  combine: (total: number, next: number) => number,
-): (set?: SelectionSetNode) => number {
-  const known = new Map<SelectionSetNode, number>();
-  const fold = (set?: SelectionSetNode): number => {
-    if (!set) return 0;
-    const before = known.get(set);
-    if (before !== undefined) return before;
-    known.set(set, 0);
-    let total = 0;
-    for (const node of set.selections) {
-      const spread = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
-      total = combine(total, ofSelection(node, fold(spread?.selectionSet)));
-    }
-    known.set(set, total);
-    return total;
-  };
-  return fold;
-}
-
-const add = (total: number, next: number): number => total + next;
-
 function sizeOf(value: ValueNode): number {
   if (value.kind === Kind.LIST) return value.values.reduce((sum, part) => sum + sizeOf(part), 1);
   if (value.kind !== Kind.OBJECT) return 1;
@@ -82,16 +54,15 @@ interface Merged {
 /**
  * Counts the work that dominates validation: each selection, each value in its arguments, and each pair of fields that
  * are merged, because validation compares all pairs. A fragment counts in each place where it is spread. Stops above
- * `max`, and at `maxDepth`, because a fragment may spread itself.
+ * `max`, and below `maxDepth`, because a fragment may spread itself. Also returns the highest number of root fields, and of
+ * levels of fields.
  */
-function countComparisons(
-  { definitions }: DocumentNode,
-  fragments: Fragments,
-  max: number,
-  maxDepth: number,
-): number {
+function countComparisons(document: DocumentNode, max: number, maxDepth: number) {
+  const fragments = fragmentsOf(document);
   const reached = new Set<SelectionSetNode>();
   let total = 0;
+  let rootFields = 0;
+  let levels = 0;
 
   const addField = (field: FieldNode, merged: Map<string, Merged>): void => {
     const key = (field.alias ?? field.name).value;
@@ -103,33 +74,45 @@ function countComparisons(
     merged.set(key, others);
   };
 
-  /** Merges the fields of selection sets in the same place. A fragment that is spread there repeatedly counts once. */
-  const merge = (sets: readonly SelectionSetNode[], depth: number): void => {
+  /**
+   * Merges the fields of selection sets in the same place, and returns their number. A fragment that is spread there
+   * repeatedly counts once.
+   */
+  const merge = (sets: readonly SelectionSetNode[], depth: number): number => {
     const merged = new Map<string, Merged>();
-    // This set grows during the iteration.
-    const open = new Set(sets);
-    for (const set of open) {
+    // The sets, and how often validation visits each: once, and again for each inline fragment around it. This map grows
+    // during the iteration.
+    const open = new Map(sets.map((set) => [set, 1]));
+    let fields = 0;
+    levels = Math.max(levels, depth);
+    for (const [set, visits] of open) {
       reached.add(set);
       for (const node of set.selections) {
-        total += 1;
-        if (total > max) return;
-        if (node.kind === Kind.FIELD) addField(node, merged);
-        const spread = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
-        if (node.kind !== Kind.FIELD && spread?.selectionSet) open.add(spread.selectionSet);
+        total += visits;
+        if (total > max) return fields;
+        if (node.kind === Kind.FIELD) {
+          fields += 1;
+          addField(node, merged);
+        }
+        if (node.kind === Kind.INLINE_FRAGMENT) open.set(node.selectionSet, visits + 1);
+        const spread = node.kind === Kind.FRAGMENT_SPREAD && fragments.get(node.name.value);
+        if (spread && !open.has(spread.selectionSet)) open.set(spread.selectionSet, 1);
       }
     }
-    if (depth === maxDepth) return;
+    if (depth > maxDepth) return fields;
     for (const { inside } of merged.values()) if (inside.length > 0) merge(inside, depth + 1);
+    return fields;
   };
 
-  for (const node of definitions) {
-    if (node.kind === Kind.OPERATION_DEFINITION) merge([node.selectionSet], 1);
+  for (const node of document.definitions) {
+    if (node.kind !== Kind.OPERATION_DEFINITION) continue;
+    rootFields = Math.max(rootFields, merge([node.selectionSet], 1));
   }
   // Validation also compares the fields of fragments that no operation spreads.
   for (const { selectionSet } of fragments.values()) {
     if (!reached.has(selectionSet)) merge([selectionSet], 1);
   }
-  return total;
+  return { total, rootFields, levels };
 }
 
 /** Counts the nodes that are slow to validate or execute, and measures the longest list and string. */
@@ -155,28 +138,7 @@ export function* measureDocument(
   document: DocumentNode,
   limits: Limits,
 ): Generator<[count: number, max: number, unit: string]> {
-  const { definitions } = document;
-  const fragments = fragmentsOf(document);
-  // Inline fragments count as levels, because validation visits the selections of nested inline fragments again at each
-  // level.
-  const depthOf = createFold(
-    fragments,
-    ({ kind }, inside) => (kind === Kind.FRAGMENT_SPREAD ? inside : inside + 1),
-    Math.max,
-  );
-  const depths = definitions.map((node) =>
-    'selectionSet' in node ? depthOf(node.selectionSet) : 0,
-  );
-  yield [Math.max(...depths), limits.maxDepth, 'levels of fields and inline fragments'];
-  const rootFieldsOf = createFold(
-    fragments,
-    ({ kind }, inside) => (kind === Kind.FIELD ? 1 : inside),
-    add,
-  );
-  const rootFields = definitions.map((node) =>
-    node.kind === Kind.OPERATION_DEFINITION ? rootFieldsOf(node.selectionSet) : 0,
-  );
-  yield [Math.max(...rootFields), limits.maxRootFields, 'root fields'];
+  const { maxDepth, maxTokens } = limits;
   const counts = countNodes(document);
   yield [counts.aliases, limits.maxAliases, 'aliases'];
   yield [counts.directives, limits.maxDirectives, 'directives'];
@@ -185,9 +147,12 @@ export function* measureDocument(
   yield [counts.spreads, SPREADS_PER_FRAGMENT * limits.maxFragments, 'fragment spreads'];
   yield [counts.values, MAX_LIST_SIZE, 'values in a list'];
   yield [counts.characters, limits.maxTextLength, 'characters in a string'];
-  const max = COMPARISONS_PER_TOKEN * limits.maxTokens;
+  const max = COMPARISONS_PER_TOKEN * maxTokens;
+  const { total, rootFields, levels } = countComparisons(document, max, maxDepth);
+  yield [levels, maxDepth, 'levels of fields'];
+  yield [rootFields, limits.maxRootFields, 'root fields'];
   yield [
-    countComparisons(document, fragments, max, limits.maxDepth),
+    total,
     max,
     'selections, values and pairs of fields to merge, counting a fragment in each place where it is spread',
   ];

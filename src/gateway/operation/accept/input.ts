@@ -28,7 +28,7 @@ import type { Call } from '../request.ts';
 import { createSelectionsIn } from './document-size.ts';
 import type { VariableValues } from './field-cost.ts';
 import { MAX_VALIDATION_ERRORS } from './validation.ts';
-import { pathToNull, withExpected, withMissingField } from './value-errors.ts';
+import { withExpected, withMissingField } from './value-errors.ts';
 
 // No input in the schema is nested more deeply than this. Without a limit, the errors of scalars would quote invalid
 // values of any depth.
@@ -91,16 +91,15 @@ export const coerceVariables = (
 ): Call['coerced'] =>
   getVariableValues(schema, variableDefinitions, variables, { maxErrors: 1 }).coerced;
 
-/** Creates the error for a value that graphql-js rejects; the issue has its path, if that is known. */
+/** Creates the error for a value at this path that graphql-js rejects. */
 function toInputError(
-  { message, nodes, extensions: { code } }: GraphQLError,
+  { extensions: { code } }: GraphQLError,
   node: ASTNode,
-  issue: Issue | undefined,
+  path: readonly string[],
+  message: string,
 ): GraphQLError {
-  if (!issue)
-    return toExecutionError(new GatewayError('INVALID_INPUT', message), nodes?.[0] ?? node);
   const Invalid = code === 'INVALID_ID' ? InvalidId : InvalidInput;
-  return toExecutionError(new Invalid([{ ...issue, message: shorten(issue.message) }]), node);
+  return toExecutionError(new Invalid([{ path, message: shorten(message) }]), node);
 }
 
 /** Returns the errors of variables that do not fit their types. graphql-js has the path of a value only in its messages. */
@@ -125,7 +124,7 @@ function findVariableErrors(
         (path, _value, error) => {
           const place = withMissingField([name, ...path.map(String)], error.message);
           const message = withExpected(error.message, hideSuggestions ? undefined : schema);
-          add(toInputError(error, node, { path: place, message }));
+          add(toInputError(error, node, place, message));
         },
         hideSuggestions,
       );
@@ -137,16 +136,10 @@ function findVariableErrors(
 }
 
 /** Returns the error for an invalid argument of a selection: by now, only a variable that is null can be of a wrong type. */
-function toArgumentError(
-  error: unknown,
-  node: SelectionNode,
-  { usage }: Operation,
-  variables: VariableValues,
-): GraphQLError {
+function toArgumentError(error: unknown, node: SelectionNode): GraphQLError {
   if (error instanceof GraphQLError) {
-    const args = node.kind === Kind.FIELD ? (usage.fields.get(node)?.args ?? []) : [];
-    const path = pathToNull(node, args, variables, error.nodes?.[0]);
-    return toInputError(error, node, path && { path, message: 'must not be null.' });
+    const [, argument = ''] = /^Argument "(\w+)"/.exec(error.message) ?? [];
+    return toInputError(error, node, [argument], error.message);
   }
   if (error instanceof GatewayError) return toExecutionError(error, node);
   throw error;
@@ -181,7 +174,7 @@ function findArgumentErrors(
       try {
         walk(checkNode(node));
       } catch (error) {
-        errors.push(toArgumentError(error, node, operation, variables));
+        errors.push(toArgumentError(error, node));
       }
     }
   };

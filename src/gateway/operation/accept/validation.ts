@@ -50,13 +50,6 @@ export function parseWithin({ maxTokens }: Limits, source: string | Source): Doc
   }
 }
 
-function findExcess(document: DocumentNode, limits: Limits): GatewayError | undefined {
-  for (const [count, max, unit] of measureDocument(document, limits)) {
-    if (count > max) return documentTooLarge(max, unit);
-  }
-  return undefined;
-}
-
 /** The parts of the configuration that determine which documents are valid. */
 export type Bounds = Pick<Config, 'limits' | 'introspection'>;
 
@@ -112,8 +105,12 @@ export function validateWithin(
   document: DocumentNode,
   rules?: readonly ValidationRule[],
 ): readonly GraphQLError[] {
-  const excess = withinStack(() => findExcess(document, bounds.limits));
-  return excess ? [toExecutionError(excess)] : validateDocument(bounds, schema, document, rules);
+  return withinStack(() => {
+    for (const [count, max, unit] of measureDocument(document, bounds.limits)) {
+      if (count > max) return [toExecutionError(documentTooLarge(max, unit))];
+    }
+    return validateDocument(bounds, schema, document, rules);
+  });
 }
 
 /** Parses and validates documents within the gateway's limits, by the rules of graphql-js and of other plugins. */

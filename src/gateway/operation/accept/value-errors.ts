@@ -1,21 +1,17 @@
 import {
   type ASTNode,
   BREAK,
-  coerceInputValue,
   type DocumentNode,
-  type GraphQLArgument,
-  GraphQLError,
+  type GraphQLError,
   type GraphQLSchema,
   isEnumType,
   Kind,
-  type SelectionNode,
   type ValueNode,
-  valueFromASTUntyped,
   visit,
 } from 'graphql';
 
-import { shorten } from '../../contract/gateway-error.ts';
-import type { VariableValues } from './field-cost.ts';
+import { InputError, shorten } from '../../contract/gateway-error.ts';
+import { toExecutionError } from '../client-errors.ts';
 
 const UNKNOWN_VALUE = /^Value "[^"]*" does not exist in "(\w+)" enum/;
 const MISSING_FIELD = /^Field "(?:\w+\.)?(\w+)" of required type/;
@@ -50,28 +46,6 @@ function pathIn(value: ValueNode, node: ASTNode, path: readonly string[]): strin
   return undefined;
 }
 
-/** Returns the path of the null variable for which graphql-js rejects a value. `args` are those of the field. */
-export function pathToNull(
-  { directives = [], ...selection }: SelectionNode,
-  args: readonly GraphQLArgument[],
-  variables: VariableValues,
-  rejected: ASTNode | undefined,
-): string[] | undefined {
-  const own = 'arguments' in selection ? (selection.arguments ?? []) : [];
-  const node = [...own, ...directives.flatMap(({ arguments: of = [] }) => of)].find(
-    ({ value }) => value === rejected,
-  );
-  if (!node) return undefined;
-  const name = node.name.value;
-  const type = args.find((one) => one.name === name)?.type;
-  if (!type) return [name];
-  let path: string[] | undefined;
-  coerceInputValue(valueFromASTUntyped(node.value, variables), type, (inner) => {
-    path ??= [name, ...inner.map(String)];
-  });
-  return path;
-}
-
 function pathTo(document: DocumentNode, node: ASTNode): string[] | undefined {
   let found: string[] | undefined;
   visit(document, {
@@ -93,11 +67,7 @@ export function withValuePath(
   const [node] = error.nodes ?? [];
   const found = node && node.kind !== Kind.VARIABLE ? pathTo(document, node) : undefined;
   if (!found) return error;
-  const { nodes, extensions } = error;
   const message = shorten(withExpected(error.message, schemaIfPublic));
-  const path = withMissingField(found, message);
-  return new GraphQLError(`${path.join('.')}: ${message}`, {
-    nodes: nodes ?? null,
-    extensions: { ...extensions, issues: [{ path, message }] },
-  });
+  const issue = { path: withMissingField(found, message), message };
+  return toExecutionError(new InputError('GRAPHQL_VALIDATION_FAILED', [issue]), node);
 }

@@ -27,15 +27,10 @@ const isUnavailable = ({ data, errors }: ExecutionResult): boolean =>
   Object.values(data ?? {}).every((value) => value === null) &&
   errors.every(({ originalError }) => toGatewayError(originalError).code === 'SERVICE_UNAVAILABLE');
 
-/** Whether a mutation has written, or took too long, so that it may still write. */
-const mayWrite = ({ requestLog }: Call, { data, errors: [error] = [] }: ExecutionResult): boolean =>
-  requestLog.hasWritten === true ||
-  (!data && toGatewayError(error?.originalError).code === 'OUTCOME_UNKNOWN');
-
 /** Chooses the source that a query reads. What makes or reads changes uses the current rows, and returns their position. */
 export const chooseSource = (context: Context): Plugin<Call> => ({
   onExecute({ args: { contextValue: call }, executeFn, setExecuteFn }) {
-    const { operation, req, res, readsCurrent } = call;
+    const { operation, req, res, requestLog, readsCurrent } = call;
     // Others may lack the latest changes, or the objects that they changed.
     if (!operation.usesChanges) {
       if (!readsCurrent) call.source = sourceFor(context, req.headers);
@@ -44,7 +39,7 @@ export const chooseSource = (context: Context): Plugin<Call> => ({
     setExecuteFn((args) =>
       mapResult(executeFn(args), (result) => {
         // Without a primary, reads with a position would fail.
-        if ((result.data && !isUnavailable(result)) || mayWrite(call, result)) {
+        if (requestLog.hasWritten || !isUnavailable(result)) {
           res?.setHeader(POSITION_HEADER, currentPosition());
         }
         return result;

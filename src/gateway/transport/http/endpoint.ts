@@ -5,11 +5,10 @@ import type { ExecutionResult } from 'graphql';
 
 import type { ErrorCode } from '../../contract/error-codes.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
-import { toClientResult, toExecutionError } from '../../operation/client-errors.ts';
+import { toFailure } from '../../operation/client-errors.ts';
 import { stringifyResult } from '../../operation/json-text.ts';
 import { type EndpointOptions, isStream, type Results } from '../../operation/perform.ts';
 import type { DocumentParams } from '../../operation/request.ts';
-import type { Log } from '../../telemetry/log.ts';
 import { EVENT_HEADERS, EVENT_STREAM, writeEvent, writeEvents } from '../event-stream.ts';
 import { createWebSockets } from '../websocket/websockets.ts';
 import { toResponseError } from './errors.ts';
@@ -57,27 +56,15 @@ function setHead(reply: FastifyReply, { errors = [], data }: ExecutionResult, ty
   void reply.code(highest);
 }
 
-function writeResults(
-  results: Results,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  log: Log,
-): string | Readable {
-  const { requestLog } = request;
-  const type = preferredTypeOf(request) ?? JSON_TYPE;
+function writeResults(results: Results, reply: FastifyReply): string | Readable {
+  const type = preferredTypeOf(reply.request) ?? JSON_TYPE;
   if (isStream(results) || type === EVENT_STREAM) {
     void reply.headers(EVENT_HEADERS);
-    return isStream(results)
-      ? writeEvents(results[Symbol.asyncIterator](), (result) =>
-          toClientResult(result, log, requestLog),
-        )
-      : writeEvent(toClientResult(results, log, requestLog));
+    return isStream(results) ? writeEvents(results) : writeEvent(results);
   }
   void reply.type(`${type}; charset=utf-8`);
-  if (!results.errors) return stringifyResult(results);
-  const result = toClientResult(results, log, requestLog);
-  setHead(reply, result, type);
-  return stringifyResult(result);
+  if (results.errors) setHead(reply, results, type);
+  return stringifyResult(results);
 }
 
 /** Creates GraphQL over HTTP (GET, HEAD and POST), Server-Sent Events and WebSocket. */
@@ -90,7 +77,7 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
     const isSafe = request.method !== 'POST';
     const acceptsStream = acceptsEvents(request);
     const asked = { req, res: reply.raw, requestLog, caller, params, isSafe, acceptsStream };
-    return writeResults(await executor(asked), request, reply, log);
+    return writeResults(await executor(asked), reply);
   };
 
   const routes: FastifyPluginCallback = (app, _options, done) => {
@@ -98,8 +85,7 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
     app.setErrorHandler((thrown, request, reply) => {
       // ws does not read the body of a rejected handshake, and a client that has left needs none.
       if (request.ws || reply.raw.destroyed) throw thrown;
-      const error = toExecutionError(toResponseError(thrown));
-      return writeResults({ errors: [error] }, request, reply, log);
+      return writeResults(toFailure(toResponseError(thrown), log, request.requestLog), reply);
     });
     // The caller is authenticated before its body is read.
     app.addHook('onRequest', async (request) => {

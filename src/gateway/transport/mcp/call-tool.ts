@@ -4,7 +4,7 @@ import type { ExecutionResult } from 'graphql';
 
 import type { ErrorCode } from '../../contract/error-codes.ts';
 import { InvalidInput, type Issue } from '../../contract/gateway-error.ts';
-import { toClientResult, toExecutionError } from '../../operation/client-errors.ts';
+import { toFailure } from '../../operation/client-errors.ts';
 import { isObject, type JsonObject } from '../../operation/json-text.ts';
 import { type EndpointOptions, isStream } from '../../operation/perform.ts';
 import { onErrorIn } from '../http/params.ts';
@@ -144,7 +144,7 @@ export async function callTool(
     if (isStream(results)) throw new Error('A tool subscribes.');
     result = results;
   } catch (error) {
-    result = { errors: [toExecutionError(error)] };
+    result = toFailure(error, log, requestLog);
   }
-  return toToolResult(toClientResult(result, log, requestLog), requestLog.codes);
+  return toToolResult(result, requestLog.codes);
 }

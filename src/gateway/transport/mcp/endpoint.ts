@@ -1,7 +1,8 @@
 import { McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
-import type { FastifyPluginCallback, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyPluginCallback, FastifyReply } from 'fastify';
 
 import { hasScope, requireAnyScope, requireScope } from '../../auth/caller.ts';
+import type { Auth } from '../../config/config.ts';
 import { VERSION } from '../../config/version.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
 import type { EndpointOptions } from '../../operation/perform.ts';
@@ -9,16 +10,17 @@ import { EVENT_STREAM } from '../event-stream.ts';
 import { parseJsonBodies } from '../http/params.ts';
 import {
   isFromAllowedOrigin,
+  JSON_CONTENT_TYPE,
   JSON_TYPE,
   preferredType,
   rejectOtherMethods,
 } from '../http/request.ts';
 import { callTool } from './call-tool.ts';
-import { describeResource } from './protected-resource.ts';
 import { type Message, parseMessage, respondTo } from './protocol.ts';
 import type { Tool, Tools } from './tools.ts';
 
 const PATH = '/mcp';
+const METADATA_PATH = '/.well-known/oauth-protected-resource';
 const MAX_MESSAGE_BYTES = 200_000;
 
 const INSTRUCTIONS =
@@ -67,16 +69,45 @@ function createServer(options: McpOptions, reply: FastifyReply, message: Message
   return mcp;
 }
 
+/**
+ * Serves the document that says where to get a token (RFC 9728), and adds its URL to every challenge. Only the operator
+ * knows under which URL clients reach /mcp, so this requires AUTH_AUDIENCE to be that URL, as RFC 8707 has it.
+ */
+function describeResource(
+  app: FastifyInstance,
+  { issuer, audience }: Auth,
+  { title, tools }: McpOptions,
+): void {
+  if (!/^https?:/.test(audience) || !URL.canParse(audience)) return;
+  // Relative, because a proxy may serve the gateway below a prefix.
+  const url = new URL(`.${METADATA_PATH}`, audience).href;
+  app.addHook('onSend', async (_request, reply) => {
+    const challenge = reply.getHeader('WWW-Authenticate');
+    if (!challenge) return;
+    void reply.header('WWW-Authenticate', `${String(challenge)}, resource_metadata="${url}"`);
+  });
+  const metadata = JSON.stringify({
+    resource: audience,
+    resource_name: title,
+    authorization_servers: [issuer],
+    scopes_supported: [...new Set([...tools.values()].flatMap(({ scopes }) => scopes))],
+    bearer_methods_supported: ['header'],
+  });
+  // Clients that don't read the challenge append the resource's path (RFC 9728 §3.1).
+  for (const path of [METADATA_PATH, `${METADATA_PATH}${PATH}`]) {
+    app.get(path, (_request, reply) => reply.type(JSON_CONTENT_TYPE).send(metadata));
+  }
+}
+
 /** Creates MCP over Streamable HTTP, without sessions: each request is a message, and its response is complete. */
 export const createMcp =
   (options: McpOptions): FastifyPluginCallback =>
   (app, _options, done) => {
-    const { tools, config, context, log, metrics, title } = options;
+    const { tools, config, context, log, metrics } = options;
     for (const name of tools.keys()) metrics.trustName(name);
     app.decorateRequest('caller');
     parseJsonBodies(app, MAX_MESSAGE_BYTES);
-    const scopes = [...new Set([...tools.values()].flatMap((tool) => tool.scopes))];
-    if (config.auth) describeResource(app, config.auth, { title, scopes });
+    if (config.auth) describeResource(app, config.auth, options);
     app.post(PATH, {
       config: { route: PATH },
       onRequest: async (request) => {

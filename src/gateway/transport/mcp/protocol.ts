@@ -14,7 +14,6 @@ import { JSON_TYPE } from '../http/request.ts';
 // Clients send some 20. The protocol's library takes ten microseconds to report each that is invalid.
 const MAX_VALUES = 1000;
 
-/** A message of the protocol. */
 export interface Message {
   readonly body: JsonObject;
   /** Empty if the message has none, or invalid ones. */

@@ -20,7 +20,6 @@ export const deprecatedOf = (routes: readonly RestRoute[]) =>
     since ? { name, since, successor } : [],
   );
 
-/** Describes the stability, the deprecation and the sunset of a route. */
 export function describeLifecycle(
   { lifecycle }: RestRoute,
   { sunset, enforceSunset }: Config,
@@ -93,7 +92,6 @@ function send(
   return reply.send(Readable.from(parts, { objectMode: false }));
 }
 
-/** Creates the store's REST routes. */
 export const createRest =
   (store: Store, { config, context, metrics }: EndpointOptions): FastifyPluginCallback =>
   (app, _options, done) => {

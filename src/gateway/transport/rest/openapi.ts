@@ -155,7 +155,6 @@ function toSchemas({ errorCodes, rest: { resources } }: Store): Record<string, o
   );
 }
 
-/** Returns the OpenAPI document about a store's routes. */
 export const toOpenApi = (store: Store, config: Config): object => ({
   openapi: '3.0.3',
   info: {

@@ -1,4 +1,3 @@
-import { mapAsyncIterator } from '@graphql-tools/utils';
 import type { FastifyRequest } from 'fastify';
 import { GraphQLError, parse } from 'graphql';
 import { CloseCode, type Context as ProtocolContext, makeServer, type Server } from 'graphql-ws';
@@ -9,7 +8,7 @@ import { GatewayError, Unauthenticated, Unavailable } from '../../contract/gatew
 import { toGatewayError } from '../../database/database-errors.ts';
 import { findMost } from '../../database/fair-queue.ts';
 import type { Recipient } from '../../database/recipient.ts';
-import { toClientResult, toExecutionError } from '../../operation/client-errors.ts';
+import { toFailure } from '../../operation/client-errors.ts';
 import { type EndpointOptions, isStream, type Results } from '../../operation/perform.ts';
 import { logCause, type RequestLog, watchRequest } from '../../telemetry/request-log.ts';
 import { toDocumentParams } from '../http/params.ts';
@@ -91,7 +90,6 @@ async function performOperation(
   const { raw: req } = request;
   const end = watchRequest(options, requestLog);
   endOf.set(id, () => end({ method: 'WebSocket', route: '/graphql', status: 200, level: 'info' }));
-  let results: Results;
   try {
     const caller = await options.context.authenticate({ headers: req.headers, requestLog });
     if (endOf.size > limits.maxStreamsPerCaller) throw new GatewayError('TOO_MANY_STREAMS');
@@ -101,15 +99,13 @@ async function performOperation(
     const params = toDocumentParams(payload, limits);
     const asked = { req, res: undefined, requestLog, recipient, caller, params };
     // A message has no header for a position, so queries see what the client has written only in current rows.
-    results = await executor({ ...asked, acceptsStream: true, readsCurrent: true });
+    const results = await executor({ ...asked, acceptsStream: true, readsCurrent: true });
+    // If a reused id has closed the socket, graphql-ws has forgotten this operation and would not end its stream.
+    if (isStream(results) && socket.readyState !== socket.OPEN) await results.return?.();
+    return results;
   } catch (error) {
-    results = { errors: [toExecutionError(error)] };
+    return toFailure(error, log, requestLog);
   }
-  if (!isStream(results)) return toClientResult(results, log, requestLog);
-  const stream = mapAsyncIterator(results, (result) => toClientResult(result, log, requestLog));
-  // If a reused id has closed the socket, graphql-ws has forgotten this operation and would not end its stream.
-  if (socket.readyState !== socket.OPEN) await stream.return?.();
-  return stream;
 }
 
 /**
