@@ -16,7 +16,7 @@ import {
 
 const documents: { name: string }[] = JSON.parse(readFileSync(petStore.pages.guide ?? '', 'utf8'));
 const GUIDE = documents.map(({ name }) => `/guide/${name}`);
-const PAGES = ['/', '/graphql', '/docs', '/docs/moving', '/guide', ...GUIDE];
+const PAGES = ['/', '/graphql', '/docs', '/docs/moving', '/guide', ...GUIDE, '/unknown'];
 
 // What the scripts of a page add last.
 const LAST: Record<string, string> = {
@@ -39,6 +39,8 @@ describeInChromium((chromium) => {
     beforeAll(async () => {
       page = await chromium.openEmpty(chromium.gateway.url, PHONE);
       await load();
+      // Chromium logs the status of the page itself.
+      if (path === '/unknown') chromium.takeComplaints();
     });
 
     it('fits on a phone screen, with all links to other pages', async () => {

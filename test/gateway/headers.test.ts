@@ -23,3 +23,7 @@ it.each([
   expect(response.headers.get('cache-control')).toBe(value);
 });
 
+it('the error for an unknown path tells caches that it depends on Accept', async () => {
+  const response = await fetch(`${gateway.url}/no/such/path`);
+  expect(response.headers.get('vary')).toContain('accept');
+});

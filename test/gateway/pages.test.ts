@@ -114,6 +114,14 @@ it.each([
   },
 );
 
+it.each(['/a', '/a/b/c/'])('the page for an unknown path has no broken links: %s', async (path) => {
+  const html = (await requestRaw(gateway, 'GET', path, BROWSER)).body;
+  const urls = urlsIn(html, path).filter((url) => url !== '#main');
+  expect(urls).toContain('/assets/page.css');
+  expect(html).toContain('Go to the start page');
+  for (const url of urls) expect([url, (await read(url)).status]).toEqual([url, 200]);
+});
+
 it('a large file uses less than 250 MB of memory while a hundred slow clients load it', async () => {
   const path = '/assets/graphiql/graphiql.js';
   await (await gateway.rest(path)).arrayBuffer();

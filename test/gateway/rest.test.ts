@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { resolveFrom } from '../support/browsing.ts';
+import { BROWSER, resolveFrom } from '../support/browsing.ts';
 import { gateway, startOther, useGateway } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 import { requestRaw, sendRaw } from '../support/raw.ts';
@@ -124,6 +124,17 @@ it('a trailing slash in a path is ignored', async () => {
     expect(one.status).toBe(other.status);
     expect(await one.text()).toBe(await other.text());
   }
+});
+
+it('an unknown path returns an HTML page with status 404 to a browser, also if it sends the ETag', async () => {
+  const headers = { Accept: BROWSER.Accept };
+  const first = await requestRaw(gateway, 'GET', '/none?x', headers);
+  expect(first.status).toBe(404);
+  expect(first.headers.get('content-type')).toBe('text/html; charset=utf-8');
+  expect(first.body).toContain('<h1>Not found</h1>');
+  const etag = first.headers.get('etag') ?? '*';
+  const again = await requestRaw(gateway, 'GET', '/none?x', { ...headers, 'If-None-Match': etag });
+  expect(again).toMatchObject({ status: 404, body: first.body });
 });
 
 it('a request that node:http rejects gets a JSON error object with status 400', async () => {

@@ -12,7 +12,7 @@ import { Streams } from '../changes/streams.ts';
 import type { Config } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
 import type { Context } from '../context.ts';
-import { codeOf, GatewayError } from '../contract/gateway-error.ts';
+import { codeOf } from '../contract/gateway-error.ts';
 import type { Database } from '../database/database.ts';
 import { createExecutor, type EndpointOptions } from '../operation/perform.ts';
 import { createPageRoutes } from '../site/page-routes.ts';
@@ -156,9 +156,6 @@ export async function createGateway(store: Store, db: Database, config: Config, 
     // The client left before the first byte of a stream. Its request counts as aborted.
     if (codeOf(thrown) === 'ERR_STREAM_PREMATURE_CLOSE' && reply.raw.destroyed) return undefined;
     return sendError(thrown, request, reply, log);
-  });
-  app.setNotFoundHandler(() => {
-    throw new GatewayError('NOT_FOUND');
   });
   const { routes, endStreams } = createGraphqlEndpoint(options);
   await app.register(routes);

@@ -1,16 +1,18 @@
 import helmet from '@fastify/helmet';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 
+import { GatewayError } from '../contract/gateway-error.ts';
 import { printSchema } from '../schema/print.ts';
+import { addError } from '../telemetry/request-log.ts';
 import { GRAPHQL_PATH } from '../transport/http/endpoint.ts';
-import { JSON_CONTENT_TYPE, rootFrom } from '../transport/http/request.ts';
+import { JSON_CONTENT_TYPE, rootFrom, wantsPage } from '../transport/http/request.ts';
 import { toOpenApi } from '../transport/rest/openapi.ts';
 import { type Asset, listFiles, serveAsset } from './assets.ts';
 import { GRAPHIQL_POLICY, graphiqlFiles, renderGraphiql } from './graphiql.ts';
 import { readGuide, renderDocument, renderStart, writeLlms } from './guide.ts';
 import { renderHome } from './home.ts';
 import { renderMigrationGuide } from './migration-guide.ts';
-import { renderHeader, renderHtml, type Site } from './page.ts';
+import { renderHeader, renderHtml, renderPage, type Site } from './page.ts';
 
 // Allows only resources from this server and images in data URLs. Inline scripts are blocked.
 const POLICY = {
@@ -38,13 +40,18 @@ const PROTECTION = {
   hsts: false,
 };
 
+// No page is this deep. The references of a "not found" page get longer with the depth of its path.
+const MAX_ROOT_LENGTH = '../'.length * 10;
+
+const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] ?? url;
+
 /** Redirects from a path that ends with a slash, against which browsers would resolve relative references. */
 const redirectFromSlash = (
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply | undefined => {
-  const [path = ''] = request.url.split('?', 1);
-  if (path === '/' || !path.endsWith('/')) return undefined;
+  const path = pathOf(request);
+  if (path === '/' || !path.endsWith('/') || request.is404) return undefined;
   return reply.redirect(rootFrom(path) + request.url.slice(1).replace(/\/(?=\?|$)/, ''), 308);
 };
 
@@ -59,6 +66,25 @@ const renderReference = (site: Site): Asset =>
 <noscript>The reference requires JavaScript. <a href="/openapi.json">OpenAPI</a></noscript>
 <div id="reference"></div>`,
   });
+
+/** Sends the page for an unknown path to a browser. @throws GatewayError for others, or if the path is too deep */
+async function sendNotFound(site: Site, request: FastifyRequest, reply: FastifyReply) {
+  const root = rootFrom(pathOf(request));
+  if (!wantsPage(request.headers) || root.length > MAX_ROOT_LENGTH) {
+    throw new GatewayError('NOT_FOUND');
+  }
+  addError(request.requestLog, { code: 'NOT_FOUND' });
+  const { type, content } = renderPage(site, {
+    root,
+    path: '',
+    title: 'Not found',
+    main: `<h1>Not found</h1>
+<p class="lead">There is no page at this path.</p>
+<p><a href="/">Go to the start page</a></p>`,
+  });
+  void reply.code(404).type(type);
+  return content;
+}
 
 // All files share one label value, because each value adds dozens of time series.
 const FILE = { config: { route: '/assets' } };
@@ -106,6 +132,7 @@ const createPages =
         ...serveAsset(() => renderGraphiql(site)),
       });
     }
+    app.setNotFoundHandler((request, reply) => sendNotFound(site, request, reply));
   };
 
 /** Creates the routes of all pages and of the files that they load. */
