@@ -2,9 +2,9 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { LISTS } from '../../docs/examples/lists.ts';
 import { petStore } from '../../src/store/index.ts';
-import { gateway, useGateway } from '../support/gateway.ts';
+import { type Data, gateway, useGateway } from '../support/gateway.ts';
 import { makeCategory, makeOrder, makePet } from '../support/make.ts';
-import { connectApollo, connectUrql, type Data, type Shown } from './caching-clients.ts';
+import { CACHING, type Shown } from './clients.ts';
 import { SHOWN_LISTS, type ShownList, type Stored, WRITES } from './lists.ts';
 
 useGateway();
@@ -48,10 +48,7 @@ const shownBy = ({ totalCount, groups, edges }: Data): object => ({
   rows: edges.map(({ node }: Data) => node),
 });
 
-describe.each([
-  ['Apollo Client', connectApollo],
-  ['urql with Graphcache', connectUrql],
-])('the lists of %s', (_name, connect) => {
+describe.each(CACHING)('the lists of %s', (_name, connect) => {
   let create: Awaited<ReturnType<typeof connect>>;
   beforeAll(async () => {
     create = await connect(gateway);
@@ -60,7 +57,7 @@ describe.each([
   it.each(Object.entries(WRITES))('are correct after %s', async (_write, fieldOf) => {
     const stored = await store();
     const field = fieldOf(stored);
-    const client = create(fetch);
+    const client = create({});
     onTestFinished(() => client.stop());
     const screens: { list: ShownList; shown: Shown }[] = [];
     for (const list of SHOWN_LISTS) {
