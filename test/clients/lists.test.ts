@@ -1,3 +1,4 @@
+import type { GraphQLObjectType } from 'graphql';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { LISTS } from '../../docs/examples/lists.ts';
@@ -42,11 +43,10 @@ async function loadAll(list: ShownList, shown: Shown): Promise<void> {
   }
 }
 
-const shownBy = ({ totalCount, groups, edges }: Data): object => ({
-  totalCount,
-  groups,
-  rows: edges.map(({ node }: Data) => node),
-});
+const shownBy = ({ totalCount, groups, edges }: Data) => {
+  const rows: Data[] = edges.map(({ node }: Data) => node);
+  return { totalCount, groups, rows };
+};
 
 describe.each(CACHING)('the lists of %s', (_name, connect) => {
   let create: Awaited<ReturnType<typeof connect>>;
@@ -73,10 +73,9 @@ describe.each(CACHING)('the lists of %s', (_name, connect) => {
     const [, type] = /\.\.\. on (\w+)/.exec(field) ?? [];
     expect(written.data.result).toMatchObject({ __typename: type });
     for (const { list, shown } of screens) {
-      const expected = await gateway.data(list.text.replace('first: 2', 'first: 20'), {
-        ...stored,
-      });
-      const { rows, ...above } = shownBy(listIn(list, expected)) as Data;
+      const whole = list.text.replace('first: 2', 'first: 20');
+      const expected = await gateway.data(whole, { ...stored });
+      const { rows, ...above } = shownBy(listIn(list, expected));
       // At least the first page of the list is reloaded.
       await expect
         .poll(() => {
@@ -91,10 +90,8 @@ describe.each(CACHING)('the lists of %s', (_name, connect) => {
 });
 
 const { schema } = petStore;
-const isError = (name: string): boolean => {
-  const type = schema.getType(name);
-  return type != null && 'getInterfaces' in type && String(type.getInterfaces()).includes('Error');
-};
+const isError = (name: string): boolean =>
+  String((schema.getType(name) as GraphQLObjectType).getInterfaces()).includes('Error');
 
 it('LISTS in docs/examples/lists.ts has an entry for each result type of a mutation or subscription, except errors', () => {
   const fields = [schema.getMutationType(), schema.getSubscriptionType()].flatMap((type) =>
@@ -104,9 +101,7 @@ it('LISTS in docs/examples/lists.ts has an entry for each result type of a mutat
     const named = schema.getType(String(type).replace('!', ''));
     if (!named) return [];
     // The object types of a union or an interface.
-    return 'resolveType' in named
-      ? schema.getPossibleTypes(named).map((member) => member.name)
-      : [named.name];
+    return 'resolveType' in named ? schema.getPossibleTypes(named).map(String) : [named.name];
   });
   const written = new Set(results.filter((name) => !isError(name)));
   expect(Object.keys(LISTS).toSorted()).toEqual([...written].toSorted());

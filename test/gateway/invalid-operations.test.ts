@@ -8,7 +8,7 @@ import {
   useGateway,
   useOther,
 } from '../support/gateway.ts';
-import { createSocketClient, openEvents } from '../support/live.ts';
+import { openEvents, resultsBySocket } from '../support/live.ts';
 import { makePet } from '../support/make.ts';
 import { hashOf } from '../support/manifest.ts';
 import { post, searchOf } from '../support/post.ts';
@@ -102,17 +102,8 @@ const byEvents: ErrorsOf = async (operation) => {
   return (await stream.rest())[0]?.errors;
 };
 
-const bySocket: ErrorsOf = async (operation) => {
-  const client = createSocketClient(gateway);
-  try {
-    await client.iterate(operation).next();
-    return undefined;
-  } catch (errors) {
-    return errors as ClientError[];
-  } finally {
-    await client.dispose();
-  }
-};
+const bySocket: ErrorsOf = async (operation) =>
+  (await resultsBySocket(gateway, operation))[0]?.errors;
 
 const automatic = useOther({ DOCUMENTS: 'automatic' });
 

@@ -8,19 +8,12 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { petStore } from '../../src/store/index.ts';
 import { connectTo } from '../support/callers.ts';
-import {
-  type ClientError,
-  type Gateway,
-  gateway,
-  startOther,
-  useGateway,
-  useOther,
-} from '../support/gateway.ts';
+import { type Gateway, gateway, startOther, useGateway, useOther } from '../support/gateway.ts';
 import {
   countStreams,
-  createSocketClient,
   type LiveResult,
   openUntilEnd as open,
+  resultsBySocket,
   untilNoStreams,
 } from '../support/live.ts';
 import { makeCategory } from '../support/make.ts';
@@ -159,17 +152,7 @@ type ResultsOf = (to: Gateway, query: string, headers?: Headers) => Promise<Live
 const byEvents: ResultsOf = async (to, query, headers = {}) =>
   (await open(to, query, { headers })).rest();
 
-const bySocket: ResultsOf = async (to, query, headers) => {
-  const client = createSocketClient(to, headers);
-  const results: LiveResult[] = [];
-  try {
-    for await (const result of client.iterate({ query })) results.push(result as LiveResult);
-  } catch (errors) {
-    results.push({ errors: errors as ClientError[] });
-  }
-  await client.dispose();
-  return results;
-};
+const bySocket: ResultsOf = (to, query, headers) => resultsBySocket(to, { query }, headers);
 
 describe.each([
   ['Server-Sent Events', byEvents],
