@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { type Data, gateway, useGateway } from '../support/gateway.ts';
-import { makeCategory, makePet } from '../support/make.ts';
+import { makeCategory, makePet, mutate } from '../support/make.ts';
 import { createOutage } from '../support/outage.ts';
 import { CACHING, type CachingClient } from './clients.ts';
 import { CATEGORY, DASHBOARD, NODE, PET, PETS, PLACE_ORDER, SET_STOCK } from './operations.ts';
@@ -42,9 +42,7 @@ describe.each(CACHING)('%s', (_name, connect) => {
     const [id = ''] = ids;
     await client.query(CATEGORY, { id: categoryId });
     const { pet } = await client.query(PET, { id });
-    await gateway.data(
-      `mutation { updatePet(id: "${id}", input: { name: "Zoe" }) { __typename } }`,
-    );
+    await mutate(gateway, 'updatePet', { id, input: { name: 'Zoe' } });
     await client.query(NODE, { nodeId: pet.nodeId });
     const { category } = await client.query(CATEGORY, { id: categoryId });
     expect(namesOf(category.pets)).toEqual(['Zoe', 'Bo']);

@@ -10,7 +10,7 @@ import {
   type Subscribe,
   withIds,
 } from '../../docs/examples/live.ts';
-import { type Data, type Gateway, gateway, startOther, useGateway } from '../support/gateway.ts';
+import { type Data, gateway, run, startOther, useGateway } from '../support/gateway.ts';
 import { makeCategory, makeOrder, makePet, mutate } from '../support/make.ts';
 import { hashOf, toManifest, withManifest } from '../support/manifest.ts';
 import { post } from '../support/post.ts';
@@ -42,11 +42,7 @@ async function use(starting: Promise<Proxy>): Promise<Proxy> {
  * Changes a pet through a gateway, which notifies its own subscribers immediately. Subscribers of other gateways are
  * notified within about a second.
  */
-async function rename(
-  id: string,
-  name: string,
-  { at = gateway, headers = {} }: { at?: Gateway; headers?: Record<string, string> } = {},
-): Promise<void> {
+async function rename(id: string, name: string, at = gateway, headers = {}): Promise<void> {
   const query = `mutation ($id: ID!, $name: String!) {
     updatePet(id: $id, input: { name: $name }) { __typename }
   }`;
@@ -81,11 +77,8 @@ async function readRecord(): Promise<{ cursor: string; petId: string }[]> {
 
 /** Deletes all changes except the last, as if they were too old. */
 const forgetChanges = (): Promise<unknown> =>
-  gateway.db.write({
-    text: `delete from changes where (transaction, id) < (
-      select transaction, id from changes order by transaction desc, id desc limit 1)`,
-    values: [],
-  });
+  run(`delete from changes where (transaction, id) < (
+    select transaction, id from changes order by transaction desc, id desc limit 1)`);
 
 const noHeaders = async (): Promise<Record<string, string>> => ({});
 
@@ -168,7 +161,7 @@ describe.each(LIVE)('subscriptions of %s', (_client, prepare) => {
       await follow(connect(secured, readHeaders), id);
       await vi.waitUntil(() => tokens.length > 1, WAIT);
       const headers = bearing(await mint({ scope: 'pets:write' }));
-      for (const name of ['One', 'Two', 'Three']) await rename(id, name, { at: secured, headers });
+      for (const name of ['One', 'Two', 'Three']) await rename(id, name, secured, headers);
       await received(3);
       await expectRecorded(length, id);
     });
@@ -212,7 +205,7 @@ describe.each(LIVE)('subscriptions of %s', (_client, prepare) => {
       const leaving = await startOther({ STOP_DELAY_MS: '0' });
       const proxy = await use(startTcpProxy([leaving.url, gateway.url]));
       await follow(connect(proxy), id);
-      await rename(id, 'One', { at: leaving });
+      await rename(id, 'One', leaving);
       await received(1);
       await Promise.all([leaving.stop(), renameOften(id, 20)]);
       await received(21);

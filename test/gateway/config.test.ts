@@ -115,7 +115,10 @@ it.each([
   // The last @ ends the password.
   ['postgresql://me@team:one@two,three@a/store', 'postgresql://me%40team:one%40two,three@a/store'],
   ['postgresql://a/store?user=me@team', 'postgresql://a/store?user=me%40team'],
-  ['postgresql://a/s?target_session_attrs=read-write', 'postgresql://a/s'],
+  [
+    'postgresql://a/s?target_session_attrs=read-write&sslmode=require',
+    'postgresql://a/s?sslmode=verify-full',
+  ],
   [
     'postgresql://a/s?sslmode=require&uselibpqcompat=true',
     'postgresql://a/s?sslmode=require&uselibpqcompat=true',
