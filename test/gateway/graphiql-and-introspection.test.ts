@@ -84,9 +84,8 @@ describe('INTROSPECTION=false', () => {
 
   it('does not serve /schema.graphql, and does not link to it', async () => {
     expect((await hidden.rest('/schema.graphql')).status).toBe(404);
-    for (const path of ['/', '/docs', '/guide/api']) {
+    for (const path of ['/', '/docs', '/guide/api'])
       expect(await (await hidden.rest(path)).text()).not.toMatch(/href="[./]*schema/);
-    }
   });
 
   const UPDATE =
@@ -102,14 +101,12 @@ describe('INTROSPECTION=false', () => {
     const { errors: shown = [] } = await gateway.graphql(query, variables);
     const suggested = shown.filter(({ message }) => / Did you mean /.test(message));
     expect(suggested).not.toEqual([]);
-    const cut = shown.map(({ message }) =>
-      message.replace(/\. Did you mean [^?]+\?( It must be one of .+)?$/, '.'),
-    );
+    const suggestion = /\. Did you mean [^?]+\?( It must be one of .+)?$/;
+    const cut = shown.map(({ message }) => message.replace(suggestion, '.'));
     const { errors = [] } = await hidden.graphql(query, variables);
     const own = errors.filter(({ message }) => !message.includes('introspection'));
     expect(own.map(({ message }) => message)).toEqual(cut);
-    for (const { message, extensions } of own) {
+    for (const { message, extensions } of own)
       expect(message).toContain(extensions.issues?.[0]?.message ?? message);
-    }
   });
 });
