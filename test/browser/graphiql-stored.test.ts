@@ -60,17 +60,10 @@ describeInChromium((chromium) => {
 
   describe('GraphiQL with many tabs', () => {
     const query = 'query Old { __typename }';
-    const rest = { query, variables: null, headers: null, operationName: 'Old' };
-    const tabs = Array.from({ length: 12 }, (_, index) => ({
-      ...rest,
-      id: String(index),
-      hash: null,
-      title: `Old${index}`,
-      response: null,
-    }));
-    const STORED = {
-      'graphiql:tabState': JSON.stringify({ tabs, activeTabIndex: 0 }),
-    };
+    const empty = { variables: null, headers: null, hash: null, response: null };
+    const old = { query, operationName: 'Old', title: 'Old', ...empty };
+    const tabs = Array.from({ length: 12 }, (_, index) => ({ ...old, id: String(index) }));
+    const STORED = { 'graphiql:tabState': JSON.stringify({ tabs, activeTabIndex: 0 }) };
     const LINKED = 'mutation Linked { deletePet(id: "999") { __typename } }';
     const bodies: string[] = [];
 

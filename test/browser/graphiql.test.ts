@@ -1,10 +1,11 @@
 import type { Page } from 'playwright-core';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { readExamples } from '../support/browsing.ts';
 import { execute, openExample, toggleExamples } from '../support/graphiql.ts';
 import {
   describeInChromium,
+  DESKTOP,
   expectAccessible,
   expectFits,
   expectShown,
@@ -15,11 +16,15 @@ import { AUTH_BY_SECRET, mint } from '../support/tokens.ts';
 describeInChromium((chromium) => {
   let page: Page;
 
-  async function openAt({ url }: { url: string }): Promise<void> {
-    page = await chromium.openEmpty(url);
-    await page.goto(`${url}/graphql`);
+  async function openAt({ url }: { url: string }, path = '/graphql', size = DESKTOP) {
+    page = await chromium.openEmpty(url, size);
+    await page.goto(url + path);
     await page.getByText('OnePet').first().waitFor();
   }
+
+  /** Returns the errors of the page, except the status of a response, which Chromium logs. */
+  const takeComplaints = (): string[] =>
+    chromium.takeComplaints().filter((text) => !/40[13]/.test(text));
 
   const boxOf = async (selector: string) => {
     const box = await page.locator(selector).first().boundingBox();
@@ -28,9 +33,7 @@ describeInChromium((chromium) => {
   };
 
   describe('GraphiQL', () => {
-    beforeAll(async () => {
-      await openAt(chromium.gateway);
-    });
+    beforeAll(() => openAt(chromium.gateway));
 
     it('can be used with the keyboard alone: Tab passes the editor, Enter goes into it, Ctrl+M and Tab leave it', async () => {
       const focused = (): Promise<string> =>
@@ -122,10 +125,7 @@ describeInChromium((chromium) => {
   });
 
   describe('GraphiQL on a phone', () => {
-    beforeAll(async () => {
-      page = await chromium.open('/graphql', PHONE);
-      await page.getByText('OnePet').first().waitFor();
-    });
+    beforeAll(() => openAt(chromium.gateway, '/graphql', PHONE));
 
     it('shows the editor, the result and its explanation below each other', async () => {
       const panel = page.locator('#explain');
@@ -160,31 +160,26 @@ describeInChromium((chromium) => {
   });
 
   describe('GraphiQL with AUTH=jwt', () => {
+    beforeEach(async () => openAt(await chromium.startOther(AUTH_BY_SECRET)));
+
     it('names the token field in the error about a missing token', async () => {
-      await openAt(await chromium.startOther(AUTH_BY_SECRET));
       expect(await execute(page)).toContain('"UNAUTHENTICATED"');
       await expectShown(page.locator('.result-window').getByText('Token').first());
-      // Chromium logs the status.
-      expect(chromium.takeComplaints().filter((text) => !text.includes('401'))).toEqual([]);
+      expect(takeComplaints()).toEqual([]);
     });
 
     it('says that a token lacks the scope for explanations, and what to do', async () => {
-      await openAt(await chromium.startOther(AUTH_BY_SECRET));
       await page.getByLabel('Token').fill(await mint({ scope: 'read' }));
       const panel = page.locator('#explain');
       await panel.locator('summary').click();
       expect(await execute(page)).toContain('"FORBIDDEN"');
-      await expectShown(
-        panel.getByText(/The token lacks the scope "explain"\. .+ close this panel\.$/),
-      );
+      await expectShown(panel.getByText(/lacks the scope "explain"\. .+ close this panel\.$/));
       await panel.locator('summary').click();
       expect(await execute(page)).toContain('"Biscuit"');
-      // Chromium logs the status.
-      expect(chromium.takeComplaints().filter((text) => !text.includes('403'))).toEqual([]);
+      expect(takeComplaints()).toEqual([]);
     });
 
     it("sends the token from the first tab, an example's tab and a new tab, and does not store it in the browser", async () => {
-      await openAt(await chromium.startOther(AUTH_BY_SECRET));
       await expectAccessible(page);
       const token = await mint({ scope: 'read orders:write' });
       await page.getByLabel('Token').fill(`Bearer ${token}`);
@@ -197,20 +192,15 @@ describeInChromium((chromium) => {
       await expectShown(page.locator('.graphiql-tab-active').getByText('Typed'));
       expect(await execute(page)).toContain('"Biscuit"');
       expect(await page.getByLabel('Token').inputValue()).toBe('');
-      await expect
-        .poll(() => page.evaluate('JSON.stringify(localStorage)'))
-        .toContain('PlaceOrder');
-      expect(await page.evaluate('JSON.stringify([localStorage, sessionStorage])')).not.toContain(
-        token,
-      );
+      const stored = () => page.evaluate('JSON.stringify([localStorage, sessionStorage])');
+      await expect.poll(stored).toContain('PlaceOrder');
+      expect(await stored()).not.toContain(token);
     });
   });
 
   it('GraphiQL marks no errors and offers no documentation if INTROSPECTION=false', async () => {
-    const { url } = await chromium.startOther({ GRAPHIQL: 'true', INTROSPECTION: 'false' });
-    page = await chromium.openEmpty(url);
-    await page.goto(`${url}/graphql?docs`);
-    await page.getByText('OnePet').first().waitFor();
+    const bare = await chromium.startOther({ GRAPHIQL: 'true', INTROSPECTION: 'false' });
+    await openAt(bare, '/graphql?docs');
     expect(await page.getByRole('button', { name: /documentation/i }).count()).toBe(0);
     expect(await page.getByRole('region', { name: /documentation/i }).count()).toBe(0);
     expect(await execute(page)).toContain('"Biscuit"');

@@ -19,6 +19,7 @@ describeInChromium((chromium) => {
   const shown = (): Promise<string[]> => page.locator('#changes li span').allInnerTexts();
   const state = (): Promise<string> => page.locator('#live-state').innerText();
   const button = (name: string): Locator => page.getByRole('button', { name, exact: true });
+  const pause = (): Promise<void> => button('Pause').click();
   const placeOfNext = (): Promise<number> =>
     page.locator('#ways').evaluate((element) => element.getBoundingClientRect().top);
 
@@ -31,11 +32,11 @@ describeInChromium((chromium) => {
       document.dispatchEvent(new Event('visibilitychange'))`);
 
   describe('the start page', () => {
-    let first = '';
+    let early = '';
     let last = '';
 
     beforeAll(async () => {
-      first = await order(1);
+      early = await order(1);
       last = await order(10);
       await page.goto(chromium.gateway.url);
       await page.locator('#live-state').getByText('Live').waitFor();
@@ -43,14 +44,14 @@ describeInChromium((chromium) => {
 
     it('shows the last eight changes, newest first', async () => {
       await expect.poll(shown).toHaveLength(8);
+      const ofStock = expect.stringMatching(/^Inventory item 1 \(Biscuit\): quantity \d+$/);
+      const ofOrder = expect.stringMatching(/^Order \d+ \([A-Z]\w+\) was created: quantity \d+$/);
       expect(await shown()).toEqual([
         `Order ${last} (Biscuit) was created: quantity 10`,
-        expect.stringMatching(/^Inventory item 1 \(Biscuit\): quantity \d+$/),
-        `Order ${first} (Biscuit) was created: quantity 1`,
-        expect.stringMatching(/^Inventory item 1 \(Biscuit\): quantity \d+$/),
-        ...Array.from({ length: 4 }, () =>
-          expect.stringMatching(/^Order \d+ \([A-Z]\w+\) was created: quantity \d+$/),
-        ),
+        ofStock,
+        `Order ${early} (Biscuit) was created: quantity 1`,
+        ofStock,
+        ...Array(4).fill(ofOrder),
       ]);
     });
 
@@ -73,10 +74,8 @@ describeInChromium((chromium) => {
 
     it('makes screen readers announce only new changes', async () => {
       expect(await page.locator('#changes').getAttribute('aria-live')).toBe('polite');
-      await page
-        .locator('#changes li')
-        .first()
-        .evaluate((element) => (element.id = 'kept'));
+      const first = page.locator('#changes li').first();
+      await first.evaluate((element) => (element.id = 'kept'));
       await expectFirst(`Order ${await order(2, '2')} (Whiskers) was created: quantity 2`);
       // The same element, now below the changes to the order and the stock.
       await expect
@@ -97,11 +96,7 @@ describeInChromium((chromium) => {
     });
 
     it.each<[what: string, end: () => Promise<unknown>, begin: () => Promise<unknown>]>([
-      [
-        'its list of changes is paused',
-        () => button('Pause').click(),
-        () => button('Continue').click(),
-      ],
+      ['its list of changes is paused', pause, () => button('Continue').click()],
       ['it is hidden', () => hide(true), () => hide(false)],
     ])('does not poll while %s', async (_what, end, begin) => {
       await page.waitForResponse('**/graphql');

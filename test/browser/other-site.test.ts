@@ -1,7 +1,7 @@
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import type { Gateway } from '../support/gateway.ts';
 import { describeInChromium } from '../support/in-chromium.ts';
@@ -15,19 +15,18 @@ describeInChromium((chromium) => {
     chromium.takeComplaints().filter((text) => !text.startsWith('left'));
 
   describe('a page on another site', () => {
-    let site: Server;
     let shared: Gateway;
 
     beforeAll(async () => {
-      site = createServer((_request, response) => {
+      const site = createServer((_request, response) => {
         response.writeHead(200, { 'Content-Type': 'text/html' }).end('<title>A shop</title>');
       });
       const siteUrl = await listen(site);
       shared = await chromium.startOther({ CORS_ORIGINS: siteUrl });
       page = await chromium.openEmpty(siteUrl);
       await page.goto(siteUrl);
+      return () => closeServer(site);
     });
-    afterAll(() => closeServer(site));
 
     it('can read headers and results if its origin is allowed', async () => {
       const read = await page.evaluate(`fetch('${shared.url}/pets/1').then(({ headers }) =>

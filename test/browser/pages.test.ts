@@ -30,10 +30,8 @@ describeInChromium((chromium) => {
   describe.each(PAGES)('the page %s', (path) => {
     const load = async (): Promise<void> => {
       await page.goto(chromium.gateway.url + path);
-      await page
-        .locator(LAST[path] ?? 'main')
-        .first()
-        .waitFor();
+      const last = page.locator(LAST[path] ?? 'main').first();
+      await last.waitFor();
     };
 
     beforeAll(async () => {

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { execute } from '../support/graphiql.ts';
 import { describeInChromium, expectShown } from '../support/in-chromium.ts';
@@ -13,7 +13,6 @@ describe.skipIf(!hasNginx)('behind a path prefix', () => {
   describeInChromium((chromium) => {
     let url: string;
     let page: Page;
-    let stop: () => Promise<void>;
 
     beforeAll(async () => {
       const paths = ['client_body', 'proxy', 'fastcgi', 'scgi', 'uwsgi'];
@@ -22,10 +21,11 @@ describe.skipIf(!hasNginx)('behind a path prefix', () => {
         ${paths.map((name) => `${name}_temp_path ${folder}/${name};`).join(' ')}
         server { listen 127.0.0.1:${port};
           location /petstore/ { proxy_pass ${chromium.gateway.url}/; proxy_set_header Host $http_host; } } }`;
-      ({ url, stop } = await startNginx(toSettings, '/petstore'));
+      const nginx = await startNginx(toSettings, '/petstore');
+      ({ url } = nginx);
       page = await chromium.openEmpty(url);
+      return nginx.stop;
     });
-    afterAll(() => stop());
 
     it('each page loads only what is below the prefix, and links to nothing else in the gateway', async () => {
       const open = ['/'];

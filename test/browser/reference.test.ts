@@ -54,14 +54,12 @@ describeInChromium((chromium) => {
 
     it('shows ids above 2^53 exactly', async () => {
       const id = 9007199254740993n;
-      await insertRows(chromium.gateway.db, 'pets', [
-        { id: String(id), name: 'Titan', category_id: 1 },
-      ]);
+      const titan = { id: String(id), name: 'Titan', category_id: 1 };
+      await insertRows(chromium.gateway.db, 'pets', [titan]);
       const response = await send(String(id));
       await expectShown(response.getByText('"Titan"'));
-      await expect
-        .poll(() => response.locator('pre').first().innerText())
-        .toContain(`"id": ${id},`);
+      const text = () => response.locator('pre').first().innerText();
+      await expect.poll(text).toContain(`"id": ${id},`);
       await expectShown(response.getByText('sunset: Fri'));
     });
 

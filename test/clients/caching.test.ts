@@ -1,9 +1,9 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { gateway, useGateway } from '../support/gateway.ts';
-import { makeCategory, makePet } from '../support/make.ts';
+import { type Data, gateway, useGateway } from '../support/gateway.ts';
+import { makeCategory, makePet, mutate } from '../support/make.ts';
 import { createOutage } from '../support/outage.ts';
-import { type CachingClient, connectApollo, connectUrql, type Data } from './caching-clients.ts';
+import { CACHING, type CachingClient } from './clients.ts';
 import { CATEGORY, DASHBOARD, NODE, PET, PETS, PLACE_ORDER, SET_STOCK } from './operations.ts';
 import { watchFetch, type WatchedFetch } from './watched-fetch.ts';
 
@@ -23,11 +23,8 @@ async function makePets(...names: string[]): Promise<{ categoryId: string; ids: 
   return { categoryId, ids };
 }
 
-describe.each([
-  ['Apollo Client', connectApollo],
-  ['urql with Graphcache', connectUrql],
-])('%s', (_name, connect) => {
-  let create: (fetch: typeof globalThis.fetch) => CachingClient;
+describe.each(CACHING)('%s', (_name, connect) => {
+  let create: Awaited<ReturnType<typeof connect>>;
   beforeAll(async () => {
     create = await connect(gateway);
   });
@@ -36,7 +33,7 @@ describe.each([
   let watched: WatchedFetch;
   beforeEach(() => {
     watched = watchFetch();
-    client = create(watched.fetch);
+    client = create(watched);
   });
   afterEach(() => client.stop());
 
@@ -45,9 +42,7 @@ describe.each([
     const [id = ''] = ids;
     await client.query(CATEGORY, { id: categoryId });
     const { pet } = await client.query(PET, { id });
-    await gateway.data(
-      `mutation { updatePet(id: "${id}", input: { name: "Zoe" }) { __typename } }`,
-    );
+    await mutate(gateway, 'updatePet', { id, input: { name: 'Zoe' } });
     await client.query(NODE, { nodeId: pet.nodeId });
     const { category } = await client.query(CATEGORY, { id: categoryId });
     expect(namesOf(category.pets)).toEqual(['Zoe', 'Bo']);

@@ -1,10 +1,11 @@
+import type { GraphQLObjectType } from 'graphql';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { LISTS } from '../../docs/examples/lists.ts';
 import { petStore } from '../../src/store/index.ts';
-import { gateway, useGateway } from '../support/gateway.ts';
+import { type Data, gateway, useGateway } from '../support/gateway.ts';
 import { makeCategory, makeOrder, makePet } from '../support/make.ts';
-import { connectApollo, connectUrql, type Data, type Shown } from './caching-clients.ts';
+import { CACHING, type Shown } from './clients.ts';
 import { SHOWN_LISTS, type ShownList, type Stored, WRITES } from './lists.ts';
 
 useGateway();
@@ -42,16 +43,12 @@ async function loadAll(list: ShownList, shown: Shown): Promise<void> {
   }
 }
 
-const shownBy = ({ totalCount, groups, edges }: Data): object => ({
-  totalCount,
-  groups,
-  rows: edges.map(({ node }: Data) => node),
-});
+const shownBy = ({ totalCount, groups, edges }: Data) => {
+  const rows: Data[] = edges.map(({ node }: Data) => node);
+  return { totalCount, groups, rows };
+};
 
-describe.each([
-  ['Apollo Client', connectApollo],
-  ['urql with Graphcache', connectUrql],
-])('the lists of %s', (_name, connect) => {
+describe.each(CACHING)('the lists of %s', (_name, connect) => {
   let create: Awaited<ReturnType<typeof connect>>;
   beforeAll(async () => {
     create = await connect(gateway);
@@ -60,7 +57,7 @@ describe.each([
   it.each(Object.entries(WRITES))('are correct after %s', async (_write, fieldOf) => {
     const stored = await store();
     const field = fieldOf(stored);
-    const client = create(fetch);
+    const client = create({});
     onTestFinished(() => client.stop());
     const screens: { list: ShownList; shown: Shown }[] = [];
     for (const list of SHOWN_LISTS) {
@@ -76,10 +73,9 @@ describe.each([
     const [, type] = /\.\.\. on (\w+)/.exec(field) ?? [];
     expect(written.data.result).toMatchObject({ __typename: type });
     for (const { list, shown } of screens) {
-      const expected = await gateway.data(list.text.replace('first: 2', 'first: 20'), {
-        ...stored,
-      });
-      const { rows, ...above } = shownBy(listIn(list, expected)) as Data;
+      const whole = list.text.replace('first: 2', 'first: 20');
+      const expected = await gateway.data(whole, { ...stored });
+      const { rows, ...above } = shownBy(listIn(list, expected));
       // At least the first page of the list is reloaded.
       await expect
         .poll(() => {
@@ -94,10 +90,8 @@ describe.each([
 });
 
 const { schema } = petStore;
-const isError = (name: string): boolean => {
-  const type = schema.getType(name);
-  return type != null && 'getInterfaces' in type && String(type.getInterfaces()).includes('Error');
-};
+const isError = (name: string): boolean =>
+  String((schema.getType(name) as GraphQLObjectType).getInterfaces()).includes('Error');
 
 it('LISTS in docs/examples/lists.ts has an entry for each result type of a mutation or subscription, except errors', () => {
   const fields = [schema.getMutationType(), schema.getSubscriptionType()].flatMap((type) =>
@@ -107,9 +101,7 @@ it('LISTS in docs/examples/lists.ts has an entry for each result type of a mutat
     const named = schema.getType(String(type).replace('!', ''));
     if (!named) return [];
     // The object types of a union or an interface.
-    return 'resolveType' in named
-      ? schema.getPossibleTypes(named).map((member) => member.name)
-      : [named.name];
+    return 'resolveType' in named ? schema.getPossibleTypes(named).map(String) : [named.name];
   });
   const written = new Set(results.filter((name) => !isError(name)));
   expect(Object.keys(LISTS).toSorted()).toEqual([...written].toSorted());

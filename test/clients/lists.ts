@@ -30,28 +30,17 @@ function listOf(variable: string, path: readonly string[], args: string, row: st
   return { text: `query List(${variable}, $after: String) { ${text} }`, path };
 }
 
+const BY_NAME = 'orderBy: { field: NAME }';
+const OF_CATEGORY = 'filter: { categoryId: $categoryId, status: [AVAILABLE] }, orderBy:';
+const STOCK_ROW = 'id quantity status';
+
 /** Lists of each kind. The writes below can change their rows or the order of the rows. */
 export const SHOWN_LISTS: readonly ShownList[] = [
-  listOf(
-    '$prefix: String!',
-    ['categories'],
-    'filter: { name: $prefix }, orderBy: { field: NAME }',
-    'id name',
-  ),
-  listOf(
-    CATEGORY_ID,
-    ['pets'],
-    'filter: { categoryId: $categoryId, status: [AVAILABLE] }, orderBy: { field: NAME }',
-    PET_ROW,
-  ),
+  listOf('$prefix: String!', ['categories'], `filter: { name: $prefix }, ${BY_NAME}`, 'id name'),
+  listOf(CATEGORY_ID, ['pets'], `${OF_CATEGORY} { field: NAME }`, PET_ROW),
   listOf(CATEGORY_ID, ['pets'], 'filter: { categoryId: $categoryId, inStock: true }', PET_ROW),
-  listOf(CATEGORY_ID, ['category', 'pets'], 'orderBy: { field: NAME }', PET_ROW),
-  listOf(
-    CATEGORY_ID,
-    ['inventory'],
-    'filter: { categoryId: $categoryId, status: [AVAILABLE] }, orderBy: { field: QUANTITY }',
-    'id quantity status',
-  ),
+  listOf(CATEGORY_ID, ['category', 'pets'], BY_NAME, PET_ROW),
+  listOf(CATEGORY_ID, ['inventory'], `${OF_CATEGORY} { field: QUANTITY }`, STOCK_ROW),
   listOf(
     PET_ID,
     ['orders'],

@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs';
-
 import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';
 
+import { collect } from '../../docs/examples/lists.ts';
 import {
   LAST_CURSOR,
   openEventStreams,
@@ -11,14 +10,14 @@ import {
   type Subscribe,
   withIds,
 } from '../../docs/examples/live.ts';
-import { type Gateway, gateway, startOther, useGateway } from '../support/gateway.ts';
-import { makePet } from '../support/make.ts';
+import { type Data, gateway, run, startOther, useGateway } from '../support/gateway.ts';
+import { makeCategory, makeOrder, makePet, mutate } from '../support/make.ts';
 import { hashOf, toManifest, withManifest } from '../support/manifest.ts';
 import { post } from '../support/post.ts';
 import { type Proxy, startTcpProxy } from '../support/proxies.ts';
 import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
-import { CLIENTS, type LiveClient, PAUSE_MS } from './live-clients.ts';
-import { PET_CHANGED, type PetChange } from './live-operations.ts';
+import { LIVE, type LiveClient, PAUSE_MS } from './clients.ts';
+import { PET_CHANGED, type PetChange } from './operations.ts';
 
 const TRANSPORTS = {
   'Server-Sent Events': openEventStreams,
@@ -30,8 +29,6 @@ const WAIT = { timeout: 10_000, interval: 5 };
 // How many bytes the proxy sends before it cuts a connection: about twelve changes. The changes that a client has missed
 // arrive together, and graphql-sse 2.6.1 delivers none of a chunk that ends within a message, so they must be fewer.
 const LIMIT = 4000;
-
-const SCHEMA = readFileSync('schema.graphql', 'utf8');
 
 useGateway();
 
@@ -45,11 +42,7 @@ async function use(starting: Promise<Proxy>): Promise<Proxy> {
  * Changes a pet through a gateway, which notifies its own subscribers immediately. Subscribers of other gateways are
  * notified within about a second.
  */
-async function rename(
-  id: string,
-  name: string,
-  { at = gateway, headers = {} }: { at?: Gateway; headers?: Record<string, string> } = {},
-): Promise<void> {
+async function rename(id: string, name: string, at = gateway, headers = {}): Promise<void> {
   const query = `mutation ($id: ID!, $name: String!) {
     updatePet(id: $id, input: { name: $name }) { __typename }
   }`;
@@ -84,18 +77,23 @@ async function readRecord(): Promise<{ cursor: string; petId: string }[]> {
 
 /** Deletes all changes except the last, as if they were too old. */
 const forgetChanges = (): Promise<unknown> =>
-  gateway.db.write({
-    text: `delete from changes where (transaction, id) < (
-      select transaction, id from changes order by transaction desc, id desc limit 1)`,
-    values: [],
-  });
+  run(`delete from changes where (transaction, id) < (
+    select transaction, id from changes order by transaction desc, id desc limit 1)`);
 
 const noHeaders = async (): Promise<Record<string, string>> => ({});
 
-describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare) => {
+/** Returns data without what clients add to it. */
+const bare = (data: Data): Data =>
+  JSON.parse(
+    JSON.stringify(data ?? null, (name, value) =>
+      ['__typename', 'nodeId'].includes(name) ? undefined : value,
+    ),
+  );
+
+describe.each(LIVE)('subscriptions of %s', (_client, prepare) => {
   let create: Awaited<ReturnType<typeof prepare>>;
   beforeAll(async () => {
-    create = await prepare(gateway, SCHEMA);
+    create = await prepare(gateway);
   });
 
   describe.each(Object.entries(TRANSPORTS))('over %s', (_transport, open) => {
@@ -112,12 +110,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
     const connect = (
       { url }: { url: string },
       readHeaders: () => Promise<Record<string, string>> = noHeaders,
-    ): LiveClient =>
-      create({
-        url: `${gateway.url}/graphql`,
-        fetch,
-        subscribe: resume(open(`${url}/graphql`, readHeaders), PAUSE_MS),
-      });
+    ): LiveClient => create({ subscribe: resume(open(`${url}/graphql`, readHeaders), PAUSE_MS) });
 
     const follow = async (client: LiveClient, ...ids: string[]): Promise<void> => {
       const stop = await client.follow(ids, {
@@ -168,7 +161,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
       await follow(connect(secured, readHeaders), id);
       await vi.waitUntil(() => tokens.length > 1, WAIT);
       const headers = bearing(await mint({ scope: 'pets:write' }));
-      for (const name of ['One', 'Two', 'Three']) await rename(id, name, { at: secured, headers });
+      for (const name of ['One', 'Two', 'Three']) await rename(id, name, secured, headers);
       await received(3);
       await expectRecorded(length, id);
     });
@@ -212,7 +205,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
       const leaving = await startOther({ STOP_DELAY_MS: '0' });
       const proxy = await use(startTcpProxy([leaving.url, gateway.url]));
       await follow(connect(proxy), id);
-      await rename(id, 'One', { at: leaving });
+      await rename(id, 'One', leaving);
       await received(1);
       await Promise.all([leaving.stop(), renameOften(id, 20)]);
       await received(21);
@@ -231,6 +224,27 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
       await gateway.data(`mutation { deletePet(id: "${id}") { __typename } }`);
       await received(2);
       expect(await client.nameOf(id)).toBeUndefined();
+    });
+
+    it('show current groups after a change if the app reloads them', async () => {
+      const categoryId = await makeCategory(gateway);
+      const id = await makePet(gateway, { categoryId, stock: 5 });
+      await makeOrder(gateway, id, { shipDate: '2100-01-01T00:00:00Z' });
+      const client = connect(gateway);
+      const { query, read, reload } = await client.showGroups({ categoryId });
+      const expectCurrent = async (): Promise<void> => {
+        const current = await gateway.data(query, { categoryId });
+        await expect.poll(async () => bare(await read())).toEqual(bare(current));
+      };
+      await expectCurrent();
+      const stop = await client.follow([id], {
+        readRows: async () => {},
+        onChange: collect(reload),
+        onError: (error) => errors.push(error),
+      });
+      onTestFinished(stop);
+      await mutate(gateway, 'updatePet', { id, input: { status: 'SOLD' } });
+      await expectCurrent();
     });
   });
 });

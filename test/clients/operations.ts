@@ -1,3 +1,18 @@
+/** A change to a pet. */
+export interface PetChange {
+  readonly cursor: string;
+  readonly kind: 'CREATED' | 'UPDATED' | 'DELETED';
+  readonly petId: string;
+  readonly pet: { readonly id: string; readonly name: string; readonly status: string } | null;
+}
+
+/** Changes to some pets. */
+export const PET_CHANGED = `subscription PetChanged($ids: [ID!], $after: String) {
+  petChanged(filter: { ids: $ids }, after: $after) { cursor kind petId pet { id name status } }
+}`;
+
+export const NAME = 'query ($id: ID!) { pet(id: $id) { id nodeId name } }';
+
 /** Tells a caller what went wrong. */
 const PROBLEM = `__typename ... on Error { code message httpStatus }`;
 

@@ -1,15 +1,10 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 
 import { createOwnWritesFetch } from '../../docs/examples/own-writes.ts';
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['Date'] });
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-
 it('createOwnWritesFetch() sends the last position that it has received, for a minute after the write', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
   const received: (string | null)[] = [];
   // Responds like a gateway with replicas, which returns the positions of writes.
   const fetchOwnWrites = createOwnWritesFetch(async (url, init) => {

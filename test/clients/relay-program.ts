@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -59,8 +60,11 @@ async function loadFrom(folder: string, schema: string): Promise<RelayProgram> {
   return (await import(pathToFileURL(outfile).href)) as RelayProgram;
 }
 
+/** The schema as text. */
+export const SCHEMA = readFileSync(new URL('schema.graphql', ROOT), 'utf8');
+
 /** Compiles the program in `relay/` for a schema, as an app would, and loads it. */
-export async function loadRelayProgram(schema: string): Promise<RelayProgram> {
+export async function loadRelayProgram(schema = SCHEMA): Promise<RelayProgram> {
   const folder = await mkdtemp(join(tmpdir(), 'relay-'));
   try {
     return await loadFrom(folder, schema);

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { extname } from 'node:path';
 
 import type { Locator, Page, Request } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import type { Gateway } from '../support/gateway.ts';
 import { describeInChromium } from '../support/in-chromium.ts';
@@ -33,15 +33,14 @@ async function expectText(locator: Locator, text: string): Promise<void> {
 }
 
 describeInChromium((chromium) => {
-  let site: Server;
   let siteUrl: string;
   let gateway: Gateway;
   beforeAll(async () => {
-    site = createSite();
+    const site = createSite();
     siteUrl = await listen(site);
     gateway = await chromium.startOther({ CORS_ORIGINS: siteUrl });
+    return () => closeServer(site);
   });
-  afterAll(() => closeServer(site));
 
   describe.each(['apollo', 'relay', 'tanstack', 'urql'])('the storefront for %s', (client) => {
     let page: Page;
@@ -52,9 +51,11 @@ describeInChromium((chromium) => {
       parseInt((await page.getByRole('heading').textContent()) ?? '', 10);
 
     const setStatus = (status: string): Promise<unknown> =>
-      gateway.data(
-        `mutation { updatePet(id: "${petId}", input: { status: ${status} }) { __typename } }`,
-      );
+      mutate(gateway, 'updatePet', { id: petId, input: { status } });
+    const order = (): Promise<void> => item().getByText('Order').click();
+    const expectStatus = (text: string): Promise<void> =>
+      expectText(page.getByRole('status'), text);
+    const expectOrdered = (): Promise<void> => expectStatus(`You ordered ! ${client}.`);
 
     beforeEach(async () => {
       petId = await makePet(gateway, { name: `! ${client}`, stock: 3 });
@@ -85,20 +86,18 @@ describeInChromium((chromium) => {
       const count = await countOf();
       await page.getByText('More').click();
       for (const left of [2, 1]) {
-        await item().getByText('Order').click();
+        await order();
         await expectText(item(), `${client}: ${left} Order`);
       }
-      await item().getByText('Order').click();
+      await order();
       await expect.poll(countOf).toBe(count - 1);
-      await expectText(page.getByRole('status'), `You ordered ! ${client}.`);
+      await expectOrdered();
       expect(await stockOf(gateway, petId)).toBe(0);
     });
 
     it('updates the stock when another client changes it', async () => {
       for (const quantity of [77, 78]) {
-        await gateway.data(
-          `mutation { updateInventory(petId: "${petId}", input: { quantity: ${quantity} }) { __typename } }`,
-        );
+        await mutate(gateway, 'updateInventory', { petId, input: { quantity } });
         await expectText(item(), `${client}: ${quantity} Order`);
       }
     });
@@ -124,28 +123,20 @@ describeInChromium((chromium) => {
           }),
         count + 1000,
       );
-      const input = Array.from({ length: 1000 }, () => ({
-        name: '~',
-        categoryId: '1',
-        quantity: 1,
-      }));
-      const { pets } = await mutate(
-        gateway,
-        'createPets',
-        { input },
-        '... on CreatedPets { pets { id } }',
-      );
+      const pet = { name: '~', categoryId: '1', quantity: 1 };
+      const input = Array.from({ length: 1000 }, () => pet);
+      const created = '... on CreatedPets { pets { id } }';
+      const { pets } = await mutate(gateway, 'createPets', { input }, created);
       expect(await fewest).toBe(10);
       expect(reloads).toBeLessThanOrEqual(3);
-      await mutate(gateway, 'updatePets', {
-        input: pets.map(({ id }: { id: string }) => ({ id, status: 'SOLD' })),
-      });
+      const sold = pets.map(({ id }: { id: string }) => ({ id, status: 'SOLD' }));
+      await mutate(gateway, 'updatePets', { input: sold });
     });
 
     it('explains why an order was rejected', async () => {
       await setStatus('PENDING');
-      await item().getByText('Order').click();
-      await expectText(page.getByRole('status'), 'is not available');
+      await order();
+      await expectStatus('is not available');
       expect(await stockOf(gateway, petId)).toBe(3);
     });
 
@@ -155,14 +146,14 @@ describeInChromium((chromium) => {
         await route.fetch();
         return route.abort();
       });
-      await item().getByText('Order').click();
-      await expectText(page.getByRole('status'), 'Please try again');
+      await order();
+      await expectStatus('Please try again');
       await page.unroute(ENDPOINT);
       chromium.takeComplaints();
-      await item().getByText('Order').click();
-      await expectText(page.getByRole('status'), `You ordered ! ${client}.`);
+      await order();
+      await expectOrdered();
       expect(await stockOf(gateway, petId)).toBe(2);
-      await item().getByText('Order').click();
+      await order();
       await expect.poll(() => stockOf(gateway, petId)).toBe(1);
     });
 
@@ -176,8 +167,8 @@ describeInChromium((chromium) => {
         const headers = { 'Access-Control-Allow-Origin': siteUrl };
         return route.fulfill({ headers, json: { data: { placeOrder: null }, errors } });
       });
-      await item().getByText('Order').click();
-      await expectText(page.getByRole('status'), `You ordered ! ${client}.`);
+      await order();
+      await expectOrdered();
       expect(failures).toBe(1);
       expect(await stockOf(gateway, petId)).toBe(2);
     });
@@ -189,13 +180,13 @@ describeInChromium((chromium) => {
         failures += 1;
         return route.abort();
       });
-      await item().getByText('Order').click();
-      await expectText(page.getByRole('status'), `You ordered ! ${client}.`);
+      await order();
+      await expectOrdered();
       // Each reload is tried three times.
       await expect.poll(() => failures).toBeGreaterThanOrEqual(3);
       await page.unroute(ENDPOINT);
       if (client === 'apollo') await page.getByText('Reload').click();
-      await item().getByText('Order').click();
+      await order();
       await expectText(item(), `${client}: 1 Order`);
       expect(await page.getByRole('listitem').count()).toBe(5);
       chromium.takeComplaints();

@@ -15,11 +15,9 @@ const openApi = openApiOf();
 
 describe('CHANGELOG.md', () => {
   const facts = petStore.rest.routes.flatMap(({ name, lifecycle }) => {
-    const { deprecatedSince, stability } = lifecycle;
-    return [
-      ...(deprecatedSince ? [[name, `since ${deprecatedSince.toISOString().slice(0, 10)}`]] : []),
-      ...(stability === 'stable' ? [] : [[name, `is ${stability}`]]),
-    ];
+    const { deprecatedSince: since, stability } = lifecycle;
+    const sentences = [since && `since ${since.toISOString().slice(0, 10)}`, `is ${stability}`];
+    return sentences.flatMap((fact) => (fact && fact !== 'is stable' ? [[name, fact]] : []));
   });
 
   it.each(facts)('says of the REST operation %s: %s', (name, fact = '') => {

@@ -8,6 +8,7 @@ import { Variables } from '../../src/gateway/config/variables.ts';
 
 const NAMES = Object.keys(Variables.shape);
 const SECRET = 'a secret that is long enough for HS256';
+const SECRET_KEY = new TextEncoder().encode(SECRET);
 const TOKEN = { issuer: 'https://login.example/', audience: 'pet-store' };
 const JWT = {
   AUTH: 'jwt',
@@ -20,6 +21,8 @@ const DATABASE_URL = 'postgres://localhost/store';
 const TRUSTED = { DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: 'trusted.json' };
 const PRODUCTION = { NODE_ENV: 'production' };
 const SHOWN = { graphiql: true, introspection: true };
+const HIDDEN = { graphiql: false, introspection: false };
+const KEYS = 'https://login.example/keys';
 
 describe('the configuration', () => {
   it.each<[environment: Record<string, string>, expected: object]>([
@@ -28,30 +31,17 @@ describe('the configuration', () => {
     [{ DATA_DIR: 'here' }, { dataDir: resolve('here') }],
     [{ IDEMPOTENCY_HOURS: '1' }, { idempotencyMs: 3_600_000 }],
     [{ DOCUMENTS_MANIFEST: 'trusted.json' }, { manifest: resolve('trusted.json') }],
-    [
-      { CORS_ORIGINS: 'https://a.example, tauri://b:1' },
-      { corsOrigins: ['https://a.example', 'tauri://b:1'] },
-    ],
+    [{ CORS_ORIGINS: 'https://a, tauri://b:1' }, { corsOrigins: ['https://a', 'tauri://b:1'] }],
     [{ SUNSET: 'enforce' }, { enforceSunset: true }],
     [{ SUNSET_DATE: '2028-02-29' }, { sunset: new Date('2028-02-29T00:00:00Z') }],
     [{ DATABASE_URL }, { sampleStore: false }],
     [{ DATABASE_URL, SAMPLE_STORE: 'true' }, { sampleStore: true }],
     [{ DATABASE_URL, DATABASE_REPLICA_URL: DATABASE_URL }, { replicaUrl: DATABASE_URL }],
-    [
-      JWT,
-      { ...SHOWN, auth: { ...TOKEN, key: new TextEncoder().encode(SECRET), readIsOpen: false } },
-    ],
-    ...['https://login.example/keys', 'http://127.0.0.1:8080/keys'].map(
-      (url): [Record<string, string>, object] => [
-        { ...byKeys(url), AUTH_READ: 'open' },
-        { auth: { ...TOKEN, key: new URL(url), readIsOpen: true } },
-      ],
-    ),
+    [JWT, { ...SHOWN, auth: { ...TOKEN, key: SECRET_KEY, readIsOpen: false } }],
+    [{ ...byKeys(KEYS), AUTH_READ: 'open' }, { auth: { key: new URL(KEYS), readIsOpen: true } }],
+    [byKeys('http://127.0.0.1:1/a'), { auth: { ...TOKEN, key: new URL('http://127.0.0.1:1/a') } }],
     [PRODUCTION, SHOWN],
-    [
-      { ...JWT, ...PRODUCTION },
-      { graphiql: false, introspection: false },
-    ],
+    [{ ...JWT, ...PRODUCTION }, HIDDEN],
     [{ ...JWT, ...PRODUCTION, GRAPHIQL: 'true', INTROSPECTION: 'true' }, SHOWN],
     [TRUSTED, { graphiql: false, introspection: true }],
   ])('is read from %j', (environment, expected) => {
@@ -97,33 +87,22 @@ describe('the configuration', () => {
   });
 
   it.each<[environment: Record<string, string>, sentence: string | RegExp]>([
-    [
-      { ...JWT, AUTH: 'none' },
-      /^AUTH_SECRET requires AUTH=jwt\. AUTH_ISSUER requires AUTH=jwt\. AUTH_AUDIENCE /,
-    ],
+    [{ ...JWT, AUTH: 'none' }, /^AUTH_SECRET requires AUTH=jwt\. AUTH_ISSUER .*\. AUTH_AUDIENCE /],
     [{ ...JWT, AUTH_SECRET: '' }, 'AUTH=jwt requires either'],
-    [{ ...JWT, AUTH_JWKS_URL: 'https://login.example/keys' }, 'AUTH=jwt requires either'],
+    [{ ...JWT, AUTH_JWKS_URL: KEYS }, 'AUTH=jwt requires either'],
     [{ ...JWT, AUTH_ISSUER: '' }, 'AUTH=jwt requires AUTH_ISSUER'],
     [{ ...JWT, AUTH_AUDIENCE: '' }, 'AUTH=jwt requires AUTH_ISSUER and AUTH_AUDIENCE'],
-    ...[':hunter2@', 'hunter2@'].map((credentials): [Record<string, string>, RegExp] => [
-      byKeys(`https://${credentials}login.example/keys`),
-      /^AUTH_JWKS_URL must look like https:\/\/login.example\/keys, without a password\.$/,
-    ]),
+    [byKeys('https://:hunter2@login.example/keys'), /^AUTH_JWKS_URL .*, without a password\.$/],
+    [byKeys('https://hunter2@login.example/keys'), /^AUTH_JWKS_URL .*, without a password\.$/],
     [{ DOCUMENTS: 'trusted' }, /DOCUMENTS_MANIFEST/],
     [{ DATABASE_REPLICA_URL: DATABASE_URL }, 'DATABASE_REPLICA_URL requires DATABASE_URL.'],
-    [
-      { DATABASE_URL: 'postgresql://a/store?schema=b', PGBOUNCER: 'true' },
-      'search_path to be set for the role',
-    ],
+    [{ DATABASE_URL: 'postgres://a/s?schema=b', PGBOUNCER: 'true' }, 'search_path to be set for'],
     // Each invalid variable is in the message, and no secret.
     [
       { PORT: 'a', LOG_LEVEL: 'b', AUTH_SECRET: 'hunter2' },
       /^(?!.*hunter2)PORT must be .*\. AUTH_SECRET must be .*\. LOG_LEVEL must be /,
     ],
-    [
-      { DOCUMENTS: 'trusted', AUTH: 'jwt' },
-      /^DOCUMENTS=trusted requires .*\. AUTH=jwt requires either .*\. AUTH=jwt requires AUTH_ISSUER /,
-    ],
+    [{ DOCUMENTS: 'trusted', AUTH: 'jwt' }, /^DOCUMENTS=trusted .*\. AUTH=jwt .*\. AUTH=jwt /],
     // Settings of earlier releases.
     [{ WORKERS: '1' }, 'WORKERS has been removed: start several gateways behind a load balancer'],
     [{ DATABASE_REPLICA_URLS: 'a' }, 'has been replaced by DATABASE_REPLICA_URL: '],
@@ -146,19 +125,19 @@ describe('the configuration', () => {
 
 it.each([
   [
-    'postgresql://me@a/store?sslmode=require&channel_binding=require',
-    'postgresql://me@a/store?sslmode=verify-full',
+    'postgresql://a/s?sslmode=require&channel_binding=require',
+    'postgresql://a/s?sslmode=verify-full',
   ],
   // The last @ ends the password.
   ['postgresql://me@team:one@two,three@a/store', 'postgresql://me%40team:one%40two,three@a/store'],
   ['postgresql://a/store?user=me@team', 'postgresql://a/store?user=me%40team'],
   [
-    'postgresql://a/store?target_session_attrs=read-write&sslmode=require',
-    'postgresql://a/store?sslmode=verify-full',
+    'postgresql://a/s?target_session_attrs=read-write&sslmode=require',
+    'postgresql://a/s?sslmode=verify-full',
   ],
   [
-    'postgresql://a/store?sslmode=require&uselibpqcompat=true',
-    'postgresql://a/store?sslmode=require&uselibpqcompat=true',
+    'postgresql://a/s?sslmode=require&uselibpqcompat=true',
+    'postgresql://a/s?sslmode=require&uselibpqcompat=true',
   ],
   ['postgresql://:1/s?host=/run&sslmode=require', 'postgresql://%2Frun:1/s'],
   [

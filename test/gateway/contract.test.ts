@@ -1,9 +1,9 @@
 import { raw } from 'sql-template-tag';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { TABLES } from '../../src/store/generated/tables.ts';
 import { petStore } from '../../src/store/index.ts';
-import { type OpenApi, openApiOf, resolve } from '../support/documented.ts';
+import { openApiOf, resolve } from '../support/documented.ts';
 import { type Gateway, gateway, startGateway, useGateway, useOther } from '../support/gateway.ts';
 import { makeOrder, makePet } from '../support/make.ts';
 import { type RawResponse, requestRaw, sendRaw } from '../support/raw.ts';
@@ -14,14 +14,13 @@ const ended = useOther({ SUNSET: 'enforce', SUNSET_DATE: '2026-11-01' });
 const hasty = useOther({ REQUEST_TIMEOUT_MS: '100' });
 /** A gateway whose tables are replaced by views that raise an error with the SQLSTATE in the table `failure`. */
 let broken: Gateway;
-let document: OpenApi;
+const document = openApiOf();
 
 beforeAll(async () => {
   await makeOrder(gateway, await makePet(gateway, { stock: 2 }));
-  document = openApiOf();
   broken = await startGateway();
   const statements = [
-    'create table failure (code text)',
+    "create table failure as select '' as code",
     `create function fail() returns bigint language plpgsql as
       'begin raise exception using errcode = (select code from failure); end'`,
     ...Object.values(TABLES)
@@ -33,9 +32,9 @@ beforeAll(async () => {
       ]),
   ];
   for (const statement of statements) await broken.db.write(raw(statement));
+  return () => broken.close();
 });
 afterEach(() => void broken.loggedErrors.splice(0));
-afterAll(() => broken.close());
 
 const get = (target: string, headers?: Record<string, string>): Promise<RawResponse> =>
   requestRaw(gateway, 'GET', target, headers);
@@ -49,8 +48,7 @@ const send = async (to: Gateway, target: string, rest: string): Promise<RawRespo
 
 /** Sends a request while the database raises errors with this SQLSTATE. */
 async function fail(target: string, sqlState: string): Promise<RawResponse> {
-  await broken.db.write(raw('delete from failure'));
-  await broken.db.write(raw(`insert into failure values ('${sqlState}')`));
+  await broken.db.write(raw(`update failure set code = '${sqlState}'`));
   return requestRaw(broken, 'GET', target);
 }
 

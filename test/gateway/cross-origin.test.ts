@@ -45,11 +45,9 @@ describe('the security headers for browsers', () => {
     expect(policiesOf(again)).toEqual(policies);
   });
 
-  it.each([
-    ['GET', QUERY],
-    ['POST', '/graphql'],
-  ])('prevent browsers from guessing the type of the response to %s %s', async (method, target) => {
-    expect(policiesOf(await requestRaw(gateway, method, target))).toEqual(RESPONSE);
+  it('prevent browsers from guessing the type of a response to an operation', async () => {
+    expect(policiesOf(await requestRaw(gateway, 'GET', QUERY))).toEqual(RESPONSE);
+    expect(policiesOf(await requestRaw(gateway, 'POST', '/graphql'))).toEqual(RESPONSE);
   });
 });
 
@@ -115,12 +113,7 @@ const REQUESTS_OF_A_SITE: [method: string, target: string, headers?: Record<stri
   ['OPTIONS', '/graphql', PREFLIGHT],
 ];
 
-const OTHER_ORIGINS = [
-  ['a request without Origin', undefined],
-  ...['null', 'https://my.shop.example', 'https://shop.example:8443'].map(
-    (origin) => [`the origin ${origin}`, origin] as const,
-  ),
-] as const;
+const OTHER_ORIGINS = [undefined, 'null', 'https://my.shop.example', 'https://shop.example:8443'];
 
 const corsHeadersOf = ({ headers }: RawResponse): string[] =>
   [...headers.keys()].filter((name) => name.startsWith('access-control'));
@@ -153,11 +146,11 @@ describe('CORS_ORIGINS', () => {
       }
     }
     const { headers } = await requestRaw(shared, 'GET', '/pets/1', { Origin: SITE });
-    const exposed = headers.get('access-control-expose-headers')?.split(',');
-    expect(exposed).toEqual(expect.arrayContaining(['Deprecation', 'Sunset', 'WWW-Authenticate']));
+    for (const name of ['Deprecation', 'Sunset', 'WWW-Authenticate'])
+      expect(headers.get('access-control-expose-headers')).toContain(name);
   });
 
-  it.each(OTHER_ORIGINS)('lets no other page read a response: %s', async (_name, origin) => {
+  it.each(OTHER_ORIGINS)('lets no page of another Origin read a response: %s', async (origin) => {
     for (const response of await askAll(shared, origin)) {
       expect(allowed(response)).toBe(null);
       expect(response.headers.get('vary')).toContain('Origin');

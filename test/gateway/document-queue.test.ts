@@ -20,12 +20,11 @@ const parsed: string[] = [];
 const noteParsed: Plugin = { onParse: ({ params }) => void parsed.push(String(params.source)) };
 const counting = useOther(AUTH_BY_SECRET, {}, { ...petStore, plugins: [noteParsed] });
 const countParsed = (text: string): number => parsed.filter((one) => one === text).length;
+const tokenOf = async (sub: string) => bearing(await mint({ sub, scope: 'read' }));
 let ann: Record<string, string>;
 let bob: Record<string, string>;
 beforeAll(async () => {
-  [ann = {}, bob = {}] = await Promise.all(
-    ['ann', 'bob'].map(async (sub) => bearing(await mint({ sub, scope: 'read' }))),
-  );
+  [ann, bob] = [await tokenOf('ann'), await tokenOf('bob')];
 });
 
 let last = 0;
@@ -53,6 +52,10 @@ async function flood(to: Gateway, headers: Record<string, string> = {}) {
   await Promise.race(sent);
   return { state, all: Promise.all(sent) };
 }
+
+/** Sends an operation and returns the status of its response. */
+const ask = async (params: object, headers: Record<string, string> = {}, to = gateway) =>
+  (await post(to, params, { headers })).status;
 
 /** Expects a document to get its response before the last document of an earlier flood. */
 async function expectOvertaking(
@@ -83,9 +86,7 @@ describe('a new document', () => {
   it('gets its turn while three other callers send more of them than may wait', async () => {
     const ending = new AbortController();
     const { signal } = ending;
-    const attackers = await Promise.all(
-      ['eve', 'mallory', 'trudy'].map(async (sub) => bearing(await mint({ sub, scope: 'read' }))),
-    );
+    const attackers = await Promise.all(['eve', 'mallory', 'trudy'].map(tokenOf));
     const cached = '{ cached: __typename }';
     await ask({ query: cached }, ann);
     const queue = new EventEmitter();
@@ -123,21 +124,12 @@ describe('a new document', () => {
   });
 });
 
-const askOf = async (
-  to: Gateway,
-  params: object,
-  headers: Record<string, string> = {},
-): Promise<number> => (await post(to, params, { headers })).status;
-const ask = (params: object, headers?: Record<string, string>): Promise<number> =>
-  askOf(gateway, params, headers);
-
 it('a new document that many callers send is accepted as a known document by all callers but the first, however long they wait', async () => {
   const query = renew('{ sentByMany: __typename }');
-  const callers = await Promise.all(
-    Array.from({ length: 20 }, async (_, n) => bearing(await mint({ sub: `caller ${n}` }))),
-  );
+  const names = Array.from({ length: 20 }, (_, n) => `caller ${n}`);
+  const callers = await Promise.all(names.map(tokenOf));
   const { all } = await flood(counting, ann);
-  const statuses = await Promise.all(callers.map((headers) => askOf(counting, { query }, headers)));
+  const statuses = await Promise.all(callers.map((headers) => ask({ query }, headers, counting)));
   expect(new Set(statuses)).toEqual(new Set([200]));
   expect(countParsed(query)).toBe(1);
   await all;
@@ -153,16 +145,16 @@ describe('a cached document', () => {
 
   it('is not evicted by documents from callers without a token if its own caller has a token', async () => {
     const query = '{ kept: __typename }';
-    await askOf(counting, { query }, ann);
-    await askOf(counting, { query });
+    await ask({ query }, ann, counting);
+    await ask({ query }, {}, counting);
     // Each counts as more than 10 MB, and the gateway keeps 50 MB.
     for (let count = 1; count <= 5; count += 1) {
       const large = renew(repeat(500, (index) => `query Q${index} { __typename }`));
-      expect(await askOf(counting, { query: large, operationName: 'Q0' })).toBe(200);
+      expect(await ask({ query: large, operationName: 'Q0' }, {}, counting)).toBe(200);
     }
-    await askOf(counting, { query }, ann);
+    await ask({ query }, ann, counting);
     expect(countParsed(query)).toBe(2);
-    await askOf(counting, { query });
+    await ask({ query }, {}, counting);
     expect(countParsed(query)).toBe(3);
   });
 

@@ -12,7 +12,9 @@ import { requestRaw, sendRaw } from '../support/raw.ts';
 useGateway();
 
 const TYPENAME = '{ __typename }';
-const BODY = JSON.stringify({ query: TYPENAME });
+const TYPED = { query: TYPENAME };
+const BODY = JSON.stringify(TYPED);
+const WRONG_TYPE = 'UNSUPPORTED_MEDIA_TYPE';
 const JSON_TYPE = 'application/json';
 const GRAPHQL_TYPE = 'application/graphql-response+json';
 const FORGE = 'mutation { createCategory(input: { name: "Forged" }) { __typename } }';
@@ -45,62 +47,47 @@ const inChunks = (whole: string): BodyInit => {
   return stream as ReadableStream<Uint8Array<ArrayBuffer>>;
 };
 
-const url = (): string => `${gateway.url}/graphql`;
+const bytesOf = (body: string, encoding: BufferEncoding = 'utf8') =>
+  Uint8Array.from(Buffer.from(body, encoding));
+const postAs = (type: string): Promise<Response> => post(FORGED, { 'content-type': type });
 
-it.each(serverAudits({ url }))('GraphQL over HTTP $id: $name', async ({ fn }) => {
-  expect((await fn()).status).toBe('ok');
-});
+it.each(serverAudits({ url: () => `${gateway.url}/graphql` }))(
+  'GraphQL over HTTP $id: $name',
+  async ({ fn }) => {
+    expect((await fn()).status).toBe('ok');
+  },
+);
 
 it.each<[what: string, status: number, code: string, ask: () => Promise<Response>]>([
   ['is a mutation by GET', 405, 'METHOD_NOT_ALLOWED', () => get({ query: FORGE })],
   ['is a GET without a query', 400, 'BAD_REQUEST', () => get({})],
-  [
-    'has variables that are not JSON',
-    400,
-    'BAD_REQUEST',
-    () => get({ query: TYPENAME, variables: '{' }),
-  ],
+  ['has variables that are not JSON', 400, 'BAD_REQUEST', () => get({ ...TYPED, variables: '{' })],
   // What a page on another site can send without a preflight request.
-  ...['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data; boundary=x'].map(
-    (type): [string, number, string, () => Promise<Response>] => [
-      `has the Content-Type ${type}`,
-      415,
-      'UNSUPPORTED_MEDIA_TYPE',
-      () => post(FORGED, { 'content-type': type }),
-    ],
-  ),
+  ['is a form', 415, WRONG_TYPE, () => postAs('application/x-www-form-urlencoded')],
+  ['is text', 415, WRONG_TYPE, () => postAs('text/plain')],
+  ['is a form in parts', 415, WRONG_TYPE, () => postAs('multipart/form-data; boundary=x')],
   [
     'has no Content-Type',
     415,
-    'UNSUPPORTED_MEDIA_TYPE',
-    () => gateway.rest('/graphql', { method: 'POST', body: Uint8Array.from(Buffer.from(FORGED)) }),
+    WRONG_TYPE,
+    () => gateway.rest('/graphql', { method: 'POST', body: bytesOf(FORGED) }),
   ],
   ['is a list', 400, 'BAD_REQUEST', () => post(`[${FORGED}]`)],
   ['is null', 400, 'BAD_REQUEST', () => post('null')],
-  [
-    'is not UTF-8',
-    400,
-    'BAD_REQUEST',
-    () => post(Uint8Array.from(Buffer.from('{"query":"\xff"}', 'latin1'))),
-  ],
+  ['is not UTF-8', 400, 'BAD_REQUEST', () => post(bytesOf('{"query":"\xff"}', 'latin1'))],
   ['is compressed', 400, 'BAD_REQUEST', () => post(Uint8Array.from(gzipSync(FORGED)))],
   ['is in the URL of a POST', 400, 'BAD_REQUEST', () => post('{}', {}, urlOf({ query: FORGE }))],
   ['has more than 1 MB', 413, 'PAYLOAD_TOO_LARGE', () => post(ofSize(1_000_001))],
   [
-    'has more than 1 MB, without Content-Length',
+    'has more than 1 MB in chunks',
     413,
     'PAYLOAD_TOO_LARGE',
     () => post(inChunks(ofSize(3_000_000))),
   ],
-  [
-    'has a document of more than 50,000 characters',
-    400,
-    'DOCUMENT_TOO_LARGE',
-    () => post(ofLength(50_001)),
-  ],
+  ['has more than 50,000 characters', 400, 'DOCUMENT_TOO_LARGE', () => post(ofLength(50_001))],
   ['accepts only a picture', 406, 'NOT_ACCEPTABLE', () => post(FORGED, { accept: 'image/png' })],
   [
-    'accepts no event stream, and nothing else',
+    'accepts nothing',
     406,
     'NOT_ACCEPTABLE',
     () => post(FORGED, { accept: 'text/event-stream;q=0' }),
@@ -129,13 +116,6 @@ it.each<[what: string, ask: () => Promise<Response>]>([
   ['has an empty operationName', () => post(JSON.stringify(NAMED))],
   ['has an empty operationName, by GET', () => get(NAMED)],
 ])('an operation is executed if it %s', async (_what, ask) => expectTypename(await ask()));
-
-it('HEAD /graphql returns the status and Content-Type of a GET, without a body', async () => {
-  const head = await requestRaw(gateway, 'HEAD', '/graphql?query=%7B__typename%7D');
-  expect(head).toMatchObject({ status: 200, body: '' });
-  expect(head.headers.get('content-type')).toContain('json');
-  expect((await requestRaw(gateway, 'HEAD', '/graphql')).status).toBe(400);
-});
 
 const times = 80_000;
 it.each([
@@ -178,11 +158,7 @@ describe('the Content-Type of a response', () => {
 
   it.each(['application/json; charset=utf-8, text/html;q=0.1', 'text/html;q=0, */*'])(
     'for a GET with Accept: %s is JSON, not HTML',
-    async (accept) => {
-      const response = await get({ query: TYPENAME }, { accept });
-      expect(response.headers.get('content-type')).toContain('json');
-      await expectTypename(response);
-    },
+    async (accept) => expectTypename(await get(TYPED, { accept })),
   );
 });
 
@@ -213,12 +189,9 @@ it.each([
   [421, 'GET', '/graphql', { Host: 'other.example' }],
 ])(
   'an operation that is not read is rejected with %i in the accepted Content-Type: %s',
-  async (...row) => {
-    const [status, method, target, headers] = row;
-    const response = await requestRaw(gateway, method, target, {
-      Accept: GRAPHQL_TYPE,
-      ...headers,
-    });
+  async (status, method, target, own) => {
+    const headers = { Accept: GRAPHQL_TYPE, ...own };
+    const response = await requestRaw(gateway, method, target, headers);
     expect(response.status).toBe(status);
     expect(response.headers.get('content-type')).toBe(`${GRAPHQL_TYPE}; charset=utf-8`);
     expect(response.headers.get('allow')).toBe(status === 405 ? 'GET, HEAD, POST' : null);

@@ -5,24 +5,8 @@ import { expect, it } from 'vitest';
 
 // A folder or a file of the gateway imports only itself and the ones before it in this list.
 const ORDER = [
-  'contract',
-  'kinds',
-  'config',
-  'telemetry',
-  'auth',
-  'database',
-  'model',
-  'list',
-  'repository.ts',
-  'changes',
-  'context.ts',
-  'store.ts',
-  'schema',
-  'operation',
-  'transport',
-  'site',
-  'server',
-  'index.ts',
+  ...'contract kinds config telemetry auth database model list repository.ts changes'.split(' '),
+  ...'context.ts store.ts schema operation transport site server index.ts'.split(' '),
 ];
 
 const ROOT = 'src/gateway';

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
+import { parse, print } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
 import { makeManifest } from '../../scripts/manifest.ts';
@@ -25,22 +26,8 @@ const make = (files: Record<string, string>) => {
 const PETS = 'query Pets { pets(first: 1) { nodes { ...Shown } } }';
 const SHOWN = 'fragment Shown on Pet { id ...Named }';
 const NAMED = 'fragment Named on Pet { name }\nfragment Unused on Pet { status }';
-const TEXT = `query Pets {
-  pets(first: 1) {
-    nodes {
-      ...Shown
-    }
-  }
-}
-
-fragment Named on Pet {
-  name
-}
-
-fragment Shown on Pet {
-  id
-  ...Named
-}`;
+/** The operation with the fragments that it uses, in the order of their names. */
+const TEXT = print(parse(`${PETS} fragment Named on Pet { name } ${SHOWN}`));
 const COUNT = 'query Count {\n  pets {\n    totalCount\n  }\n}';
 
 describe('npm run manifest', () => {

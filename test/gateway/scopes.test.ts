@@ -49,32 +49,14 @@ async function post(to: Gateway, query: string, headers: Headers = {}) {
   return { ...result, status: response.status, challenge };
 }
 
-const READ = {
-  status: 403,
-  challenge: 'Bearer error="insufficient_scope", scope="read"',
-  errors: [
-    {
-      message: expect.stringContaining('scope "read"'),
-      extensions: { code: 'FORBIDDEN', status: 403 },
-    },
-  ],
-};
-const TOKEN = {
-  status: 401,
-  challenge: 'Bearer realm="gateway"',
-  errors: [
-    {
-      message: expect.stringContaining('Authorization: Bearer'),
-      extensions: { code: 'UNAUTHENTICATED', status: 401 },
-    },
-  ],
-};
-
-/** Returns the fields that the same error has in a mutation's result. */
-const toData = ({ errors: [error] }: typeof READ) => ({
-  code: error?.extensions.code,
-  httpStatus: error?.extensions.status,
+const rejection = (status: number, code: string, challenge: string, message: string) => ({
+  status,
+  challenge,
+  errors: [{ message: expect.stringContaining(message), extensions: { code, status } }],
 });
+const READ_CHALLENGE = 'Bearer error="insufficient_scope", scope="read"';
+const READ = rejection(403, 'FORBIDDEN', READ_CHALLENGE, 'scope "read"');
+const TOKEN = rejection(401, 'UNAUTHENTICATED', 'Bearer realm="gateway"', 'Authorization: Bearer');
 
 const OF_SCALAR: Readonly<Record<string, string>> = {
   Int: '1',
@@ -106,13 +88,8 @@ const MUTATIONS = Object.values(schema.getMutationType()?.getFields() ?? {}).map
     call: `${name}(${literalsOf(args)}, idempotencyKey: "")`,
   }),
 );
-const SCOPES = [
-  'read',
-  ...new Set(MUTATIONS.map(({ scope }) => scope)),
-  'audit',
-  'metrics',
-  'explain',
-];
+const OF_MUTATIONS = new Set(MUTATIONS.map(({ scope }) => scope));
+const SCOPES = ['read', ...OF_MUTATIONS, 'audit', 'metrics', 'explain'];
 
 it('docs/access.md lists all scopes, and the mutations that each scope allows', () => {
   const page = readFileSync('docs/access.md', 'utf8');
@@ -123,9 +100,8 @@ it('docs/access.md lists all scopes, and the mutations that each scope allows', 
     .flatMap(([, scope = '', allowed = '']) =>
       Array.from(allowed.matchAll(/`(\w+)`/g), ([, name = '']) => `${name} ${scope}`),
     );
-  expect(named.toSorted()).toEqual(
-    MUTATIONS.map(({ name, scope }) => `${name} ${scope}`).toSorted(),
-  );
+  const required = MUTATIONS.map(({ name, scope }) => `${name} ${scope}`);
+  expect(named.toSorted()).toEqual(required.toSorted());
 });
 
 describe('a mutation', () => {
@@ -135,19 +111,15 @@ describe('a mutation', () => {
     const { description } = schema.getMutationType()?.getFields()[name] ?? {};
     expect(description).toContain(`Requires the scope \`${scope}\``);
     const ask = async (headers: Headers) => post(gateway, query, headers);
-    const unauthenticated = { __typename: 'Unauthenticated', ...toData(TOKEN) };
-    const { message } = TOKEN.errors[0] ?? {};
     const rejected = { status: 200, challenge: null };
-    expect(await ask({})).toEqual({
-      ...rejected,
-      data: { [name]: { ...unauthenticated, message } },
-    });
+    const tokenless = { __typename: 'Unauthenticated', code: 'UNAUTHENTICATED', httpStatus: 401 };
+    const { message } = TOKEN.errors[0] ?? {};
+    expect(await ask({})).toEqual({ ...rejected, data: { [name]: { ...tokenless, message } } });
     const others = SCOPES.filter((other) => other !== scope);
-    const forbidden = { __typename: 'Forbidden', ...toData(READ), scope };
-    expect(await ask(await withScopes(...others))).toEqual({
-      ...rejected,
-      data: { [name]: { ...forbidden, message: expect.stringContaining(`scope "${scope}"`) } },
-    });
+    const forbidden = { __typename: 'Forbidden', code: 'FORBIDDEN', httpStatus: 403, scope };
+    const lacking = { ...forbidden, message: expect.stringContaining(`scope "${scope}"`) };
+    const response = await ask(await withScopes(...others));
+    expect(response).toEqual({ ...rejected, data: { [name]: lacking } });
     const invalid = { data: { [name]: { code: 'INVALID_INPUT' } } };
     expect(await ask(await withScopes(scope))).toMatchObject(invalid);
     expect(await post(open, query)).toMatchObject(invalid);
@@ -191,10 +163,7 @@ const READING: [what: string, query: string][] = [
 const NOT_READING: [what: string, query: string][] = [
   ['the name of the type', '{ __typename }'],
   ['the schema', '{ __schema { types { name fields { name } } } __type(name: "Pet") { name } }'],
-  [
-    'the order it places',
-    toOrder('__typename ... on Order { id petId quantity shipDate complete }'),
-  ],
+  ['the order it places', toOrder('__typename ... on Order { id petId quantity complete }')],
   ['an error', toOrder('... on Error { code } ... on InvalidInput { issues { path message } }')],
 ];
 
@@ -208,33 +177,24 @@ describe('an operation', () => {
     expect(result.errors).toBeUndefined();
   });
 
-  it.each(READING)(
-    'with AUTH_READ=open, does not require the read scope to select %s',
-    async (_what, query) => {
-      for (const headers of [{}, await withScopes('metrics')]) {
-        const { status, errors } = await post(readable, query, headers);
-        expect({ status, errors }).toEqual({ status: 200, errors: undefined });
-      }
-      expect((await post(readable, query, bearing('x'))).status).toBe(401);
-    },
-  );
+  it.each(READING)('with AUTH_READ=open, requires no scope to select %s', async (_what, query) => {
+    for (const headers of [{}, await withScopes('metrics')]) {
+      const { status, errors } = await post(readable, query, headers);
+      expect([status, errors]).toEqual([200, undefined]);
+    }
+    expect((await post(readable, query, bearing('x'))).status).toBe(401);
+  });
 
   it.each(NOT_READING)('does not require the read scope to select %s', async (_what, query) => {
     const { status, errors } = await post(gateway, query);
     expect({ status, errors }).toEqual({ status: 200, errors: undefined });
   });
 
-  it.each([
-    ['A', 200],
-    ['B', 401],
-  ])(
-    'is checked independently of the other operations in its document: %s',
-    async (operationName, status) => {
-      const query = 'query A { __typename } query B { pets { totalCount } }';
-      const response = await postTo(gateway, { query, operationName });
-      expect(response.status).toBe(status);
-    },
-  );
+  it('is checked independently of the other operations in its document', async () => {
+    const query = 'query A { __typename } query B { pets { totalCount } }';
+    expect((await postTo(gateway, { query, operationName: 'A' })).status).toBe(200);
+    expect((await postTo(gateway, { query, operationName: 'B' })).status).toBe(401);
+  });
 
   it('is rejected without a token, even after it was compiled for other callers', async () => {
     const query = '{ pets(first: 1) { nodes { name category { name } } } }';
@@ -296,10 +256,5 @@ it('an idempotency key belongs to its caller, so other callers can use the same 
   expect(await make(gateway, 'bob', 'BB')).toEqual(ofBob);
   expect(await make(open, undefined, 'CCC')).toEqual(ofNobody);
   expect(await make(gateway, 'ann', 'BB')).toEqual({ code: 'IDEMPOTENCY_CONFLICT' });
-});
-
-it('a caller with a token can write again with another idempotency key', async () => {
-  const first = await make(gateway, 'eve', 'D', '2');
-  const second = await make(gateway, 'eve', 'E', '3');
-  expect([first, second]).toEqual([{ id: expect.any(String) }, { id: expect.any(String) }]);
+  expect(await make(gateway, 'ann', 'BB', '2')).toEqual({ id: expect.any(String) });
 });

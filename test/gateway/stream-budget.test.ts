@@ -43,11 +43,9 @@ const withCode = (code: string, message: RegExp): object => ({
 describe('the budget for subscriptions', () => {
   it('rejects a subscription if one result could cost more than 5,000, even if MAX_COST is higher', async () => {
     const stream = await open(gateway, costly('k').replace('a0: id', 'a0: id b0: id c0: id'));
+    const rejection = withCode('QUERY_TOO_COSTLY', /at most 5000 is allowed/);
     expect(await stream.rest()).toMatchObject([
-      {
-        ...withCode('QUERY_TOO_COSTLY', /at most 5000 is allowed/),
-        extensions: { cost: { allowed: 5000 } },
-      },
+      { ...rejection, extensions: { cost: { allowed: 5000 } } },
     ]);
   });
 
@@ -74,9 +72,8 @@ describe('the budget for subscriptions', () => {
     const first = await open(byCaller, costly('a'), ann);
     const second = await open(byCaller, costly('b'), ann);
     const rejected = await open(byCaller, costly('c'), ann);
-    expect(await rejected.rest()).toMatchObject([
-      withCode('TOO_MANY_STREAMS', /cost 14\d{3} per change in total; the limit is 10000/),
-    ]);
+    const tooMany = withCode('TOO_MANY_STREAMS', /cost 14\d{3} .+ in total; the limit is 10000/);
+    expect(await rejected.rest()).toMatchObject([tooMany]);
     // Cheap streams of the same caller and streams of other callers are still accepted.
     await open(byCaller, 'subscription { orderChanged { kind } }', ann);
     await open(byCaller, costly('a'), await caller('bob'));
@@ -95,19 +92,17 @@ describe('the budget for subscriptions', () => {
   });
 
   it.each([
-    ['costs', () => byProcess, ['a', 'b'].map((name) => costly(name)), costly('c')],
-    ['streams', () => tiny, Array(4).fill(CHEAP), CHEAP],
+    ['costs', byProcess, [costly('a'), costly('b')], costly('c')],
+    ['streams', tiny, Array<string>(4).fill(CHEAP), CHEAP],
   ])(
     'ends the newest subscription of the caller with the most %s if another subscribes',
-    async (_what, toGateway, queries, query) => {
-      const guarded = toGateway();
+    async (_what, guarded, queries, query) => {
       const ann = await caller('ann');
       const streams = [];
       for (const own of queries) streams.push(await open(guarded, own, ann));
       const victim = await open(guarded, query, await caller('bob'));
-      expect(await streams.at(-1)?.rest()).toMatchObject([
-        withCode('SERVICE_UNAVAILABLE', /Resubscribe/),
-      ]);
+      const ended = withCode('SERVICE_UNAVAILABLE', /Resubscribe/);
+      expect(await streams.at(-1)?.rest()).toMatchObject([ended]);
       const orderId = await makeOrder(gateway, petId);
       for (const stream of [victim, ...streams.slice(0, -1)]) {
         expect((await stream.data()).orderChanged.orderId).toBe(orderId);

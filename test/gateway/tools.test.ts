@@ -34,6 +34,10 @@ const typeOf = (typeName: string, properties: object) => ({
 
 const orNull = (schema: object) => ({ anyOf: [schema, { type: 'null' }] });
 
+/** A mutation with a key of this type. */
+const writing = (key: string, more = ''): string =>
+  `"A." mutation a($k: ${key}) { write(id: 1, idempotencyKey: $k) { __typename } ${more} }`;
+
 describe('a document', () => {
   it('becomes a tool with the schemas of its variables and of what it selects', () => {
     const tools = read(`
@@ -45,30 +49,23 @@ describe('a document', () => {
       fragment Fields on Row { id at @include(if: true) }`);
     const { name, inputSchema, outputSchema } = tools.get('find')?.definition ?? {};
     expect(name).toBe('find');
-    const size = { enum: ['SMALL', 'LARGE'], description: 'SMALL: Few. LARGE: LARGE' };
+    const description = 'SMALL: Few. LARGE: LARGE';
+    const size = { type: 'string', enum: ['SMALL', 'LARGE'], description };
+    const closed = { type: 'object', required: [], additionalProperties: false };
     expect(inputSchema).toEqual({
-      type: 'object',
+      ...closed,
       properties: {
         filter: {
-          type: 'object',
+          ...closed,
           properties: {
-            size: { ...size, type: 'string', default: 'SMALL' },
+            size: { ...size, default: 'SMALL' },
             ids: { type: 'array', items: { type: 'string' } },
             not: { type: 'object' },
           },
-          required: [],
-          additionalProperties: false,
           description: 'Which ones. Conditions.',
         },
-        size: {
-          ...size,
-          type: 'string',
-          description: `How large. ${size.description}`,
-          default: 'LARGE',
-        },
+        size: { ...size, description: `How large. ${size.description}`, default: 'LARGE' },
       },
-      required: [],
-      additionalProperties: false,
     });
     const id = { type: 'string' };
     const row = typeOf('Row', { id });
@@ -114,12 +111,8 @@ describe('a document', () => {
       required: ['id', 'key'],
       properties: { key: { minLength: 1, maxLength: 255, description: /UUID/ } },
     });
-    expect(annotations).toEqual({
-      readOnlyHint: false,
-      destructiveHint: true,
-      idempotentHint: true,
-      openWorldHint: false,
-    });
+    const hints = { readOnlyHint: false, destructiveHint: true, idempotentHint: true };
+    expect(annotations).toEqual({ ...hints, openWorldHint: false });
     // Its errors are errors of the tool.
     expect(outputSchema?.properties).toMatchObject({ write: { type: 'object' } });
   });
@@ -134,19 +127,11 @@ describe('a document', () => {
     ['writes without a key', '"A." mutation a { write(id: 1) { __typename } }', KEY],
     [
       'writes with a fixed key',
-      '"A." mutation a($id: ID!) { write(id: $id, idempotencyKey: "a") { __typename } }',
+      '"A." mutation a { write(id: 1, idempotencyKey: "a") { __typename } }',
       KEY,
     ],
-    [
-      'writes with a key that can be omitted',
-      '"A." mutation a($k: String) { write(id: 1, idempotencyKey: $k) { __typename } }',
-      KEY,
-    ],
-    [
-      'writes twice',
-      '"A." mutation a($k: String!) { write(id: 1, idempotencyKey: $k) { __typename } other }',
-      /one field/,
-    ],
+    ['writes with a key that can be omitted', writing('String'), KEY],
+    ['writes twice', writing('String!', 'other'), /one field/],
   ])('ends the start with its file, line and column if it %s', (_name, text, message) => {
     expect(() => read(text)).toThrow(ConfigError);
     expect(() => read(text)).toThrow(/^MCP_OPERATIONS: .+\/tool\.graphql:/);

@@ -1,37 +1,32 @@
-import { isEnumType, isInputObjectType, isInterfaceType, isObjectType } from 'graphql';
+import { isEnumType } from 'graphql';
 import { beforeAll, expect, it } from 'vitest';
 
 import { petStore } from '../../src/store/index.ts';
 import { gateway, useGateway } from '../support/gateway.ts';
 import { readMetrics, sumOf } from '../support/metrics.ts';
 
-/** Returns a type's field, input field or enum value. */
-function memberOf(typeName: string, name: string) {
+/** Returns a field, input field, enum value or argument, such as `Query.pets(orderBy)`. */
+function elementOf(coordinate: string): { deprecationReason?: string | null | undefined } {
+  const [typeName = '', name = '', argument] = coordinate.split(/[.()]/);
   const type = petStore.schema.getType(typeName);
-  const hasFields = isObjectType(type) || isInterfaceType(type) || isInputObjectType(type);
-  const fields = hasFields ? type.getFields() : {};
-  const member = isEnumType(type) ? type.getValue(name) : fields[name];
-  if (!member) throw new Error(`The schema has no ${typeName}.${name}.`);
-  return member;
-}
-
-function argumentOf(name: string, argument: string) {
-  const field = petStore.schema.getQueryType()?.getFields()[name];
-  const found = field?.args.find((arg) => arg.name === argument);
-  if (!found) throw new Error(`The schema has no Query.${name}(${argument}:).`);
+  const fields = type && 'getFields' in type ? type.getFields() : {};
+  const field = isEnumType(type) ? type.getValue(name) : fields[name];
+  const args = field && 'args' in field ? field.args : [];
+  const found = argument ? args.find((arg) => arg.name === argument) : field;
+  if (!found) throw new Error(`The schema has no ${coordinate}.`);
   return found;
 }
 
 /** What these tests deprecate in the schema. */
 const DEPRECATED = [
-  memberOf('Category', 'description'),
-  memberOf('Error', 'code'),
-  memberOf('PetNotFound', 'code'),
-  memberOf('Query', 'inventory'),
-  memberOf('PetFilter', 'name'),
-  memberOf('PetStatus', 'SOLD'),
-  argumentOf('pets', 'orderBy'),
-];
+  'Category.description',
+  'Error.code',
+  'PetNotFound.code',
+  'Query.inventory',
+  'PetFilter.name',
+  'PetStatus.SOLD',
+  'Query.pets(orderBy)',
+].map(elementOf);
 
 beforeAll(() => {
   for (const element of DEPRECATED) element.deprecationReason = 'Use another.';

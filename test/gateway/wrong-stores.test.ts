@@ -131,218 +131,125 @@ const withColumn = (name: string, more: object) =>
   }) as typeof Things;
 const withFilter = (wanted: unknown): Parts => ({ rows: { filters: () => ({ wanted }) } });
 const withGroups = (by: object): Parts => ({ rows: { groups: () => ({ by, sum: [own.copies] }) } });
+const withSort = (name: string, column: object): Parts => ({
+  model: withColumn(name, column),
+  rows: { sorts: { [name]: `Order by ${name}.` } },
+});
 const ofOwner = { table: owned, by: 'owner_id' };
 const known = owned.fields.isKnown;
 const only = 'that match';
 const withMinimum = ({ copies }: typeof own) => ({ wanted: filterBy.min(copies, { only }) });
-const cannotCheck =
-  'The filter wanted of things must not set `changes`: it cannot be checked for recorded rows.';
-const noIndex =
-  'A list of things needs an index that starts with things.copies. Add `@@index([copies, id])` to its model in ' +
-  'schema.prisma, and a CREATE INDEX to a migration.';
-const noPlugin = 'has the option validate, which nothing reads.';
+const filterChanges = { only, changes: true };
 const plugin = { validate: true };
+const description = 'A description.';
+
+/** Stores with one mistake each, by the sentence that their start says. */
+const WRONG: Readonly<Record<string, Parts>> = {
+  'Mutation.breakThing needs the option scope.': { mutation: { scope: undefined } },
+  'Mutation.breakThing needs the option errors.': { mutation: { errors: undefined } },
+  "Mutation.breakThing has the scope ayn, which is not in the builder's `scopes`: any.": {
+    mutation: { scope: 'ayn' },
+  },
+  "Thing.id has the scope raed, which is not in the builder's `scopes`: any.": {
+    field: { extensions: { scope: 'raed' } },
+  },
+  'Query.isThere must not have the option scope, which only mutations have: set extensions.scope.':
+    { query: { scope: 'any' } },
+  'Mutation.breakThing returns ThingBroken, which must be in the `errors` of a repository.': {
+    rows: { errors: [] },
+  },
+  'Thing.id has the option validate, which nothing reads.': { field: plugin },
+  'Mutation.breakThing(word:) has the option validate, which nothing reads.': { argument: plugin },
+  'The filter wanted of things must not set `changes`: it cannot be checked for recorded rows.':
+    withFilter(filterBy.words(own.word, filterChanges)),
+  'The filter timed of things must not set `changes`: it cannot be checked for recorded rows.': {
+    rows: { filters: () => ({ timed: filterBy.oneOf(own.at, filterChanges) }) },
+  },
+  'The filter wanted of things reads owners by copies, which does not refer to it.': withFilter(
+    filterBy.related({ ...ofOwner, by: 'copies' }, filterBy.value(known, { only })),
+  ),
+  "The filter wanted of things can't use owners.is_known: it must be a column of things.":
+    withFilter(filterBy.value(known, { only })),
+  'Groups of things need a key.': withGroups({}),
+  "Groups of things can't use owners.is_known: it must be a column of owners, to which each copies must refer.":
+    withGroups({ isKnown: groupBy.related({ ...ofOwner, by: 'copies' }, known) }),
+  "Groups of things can't use owners.is_known: it must be a column of owners, to which each owner_id must refer.":
+    {
+      ...withGroups({ isKnown: groupBy.related(ofOwner, known) }),
+      model: withColumn('ownerId', { isNullable: true }),
+    },
+  "Groups of things can't use owners.is_known: it must be a column of things.": withGroups({
+    isKnown: groupBy.value(known),
+  }),
+  'Groups of things have two values named OWNER: rename a key; that of an id must end with Id.':
+    withGroups({ owner: groupBy.value(own.ownerId) }),
+  'Groups of things have two values named COPIES: rename a key; that of an id must end with Id.':
+    withGroups({ copies: groupBy.value(own.size) }),
+  'The enum Size has the values small, but schema.prisma has small, large.': { sizes: ['small'] },
+  'A list of things needs a sort.': { rows: { sorts: {} } },
+  'A list of things cannot be sorted by word: its column must be @db.VarChar(255) or shorter.':
+    withSort('word', { maxLength: 256 }),
+  'A list of things needs an index that starts with things.copies. Add `@@index([copies, id])` to its model in schema.prisma, and a CREATE INDEX to a migration.':
+    withSort('copies', { isIndexed: false }),
+  'A list of things needs an index that starts with things.size. Add `@@index([size, id])` to its model in schema.prisma, and a CREATE INDEX to a migration.':
+    {
+      rows: { filters: ({ size }: typeof own) => ({ wanted: filterBy.value(size, { only }) }) },
+      model: withColumn('size', { isIndexed: false }),
+    },
+  'Thing.word does not refer to other rows.': { listBy: 'word' },
+  'Thing.owner is read by id, which does not refer to owners.': { owner: 'id' },
+  'No field returns ThingConnection. If it is the list of a type, add t.connection(...fields.list) to Query.':
+    { isListed: false },
+  "Subscription.tick can't be served: subscriptions follow the change log, and each type has one of its own.":
+    {
+      define: (builder) =>
+        builder.subscriptionField('tick', (t) =>
+          t.int({ description, subscribe: tick, resolve: Number }),
+        ),
+    },
+  'Name "__size" must not begin with "__", which is reserved by GraphQL introspection.': {
+    define: (builder) =>
+      builder.queryField('__size', (t) => t.int({ description, resolve: () => 1 })),
+  },
+  'Thing.copies has the error of Owner as `missing`, but does not refer to owners.': {
+    rows: { inputs: { copies: { missing: owned.notFound } } },
+  },
+  'Query.motto needs a column with a length, such as @db.VarChar(255), or extensions.maxBytes.': {
+    define: (builder) =>
+      builder.queryField('motto', (t) => t.string({ description, resolve: () => '' })),
+  },
+};
 
 describe('a store does not start, and says why', () => {
-  it.each<[string, Parts, string]>([
-    [
-      'a mutation without a scope',
-      { mutation: { scope: undefined } },
-      'Mutation.breakThing needs the option scope.',
-    ],
-    [
-      'a mutation without errors',
-      { mutation: { errors: undefined } },
-      'Mutation.breakThing needs the option errors.',
-    ],
-    [
-      'a misspelt scope',
-      { mutation: { scope: 'ayn' } },
-      "Mutation.breakThing has the scope ayn, which is not in the builder's `scopes`: any.",
-    ],
-    [
-      'a misspelt scope of a field',
-      { field: { extensions: { scope: 'raed' } } },
-      "Thing.id has the scope raed, which is not in the builder's `scopes`: any.",
-    ],
-    [
-      'a scope of a field of Query',
-      { query: { scope: 'any' } },
-      'Query.isThere must not have the option scope, which only mutations have: set extensions.scope.',
-    ],
-    [
-      'an error that is in no repository',
-      { rows: { errors: [] } },
-      'Mutation.breakThing returns ThingBroken, which must be in the `errors` of a repository.',
-    ],
-    ['an option of a plugin on a field', { field: plugin }, `Thing.id ${noPlugin}`],
-    [
-      'an option of a plugin on an argument',
-      { argument: plugin },
-      `Mutation.breakThing(word:) ${noPlugin}`,
-    ],
-    [
-      'words in changes',
-      withFilter(filterBy.words(own.word, { only, changes: true })),
-      cannotCheck,
-    ],
-    ['changes by a time', withFilter(filterBy.oneOf(own.at, { only, changes: true })), cannotCheck],
-    [
-      'a filter by a related row that is read by a column that does not refer to it',
-      withFilter(filterBy.related({ ...ofOwner, by: 'copies' }, filterBy.value(known, { only }))),
-      'The filter wanted of things reads owners by copies, which does not refer to it.',
-    ],
-    [
-      'a filter by a column of another table',
-      withFilter(filterBy.value(known, { only })),
-      "The filter wanted of things can't use owners.is_known: it must be a column of things.",
-    ],
-    ['groups without keys', withGroups({}), 'Groups of things need a key.'],
-    [
-      'groups by the column of a row to which its column does not refer',
-      withGroups({ isKnown: groupBy.related({ ...ofOwner, by: 'copies' }, known) }),
-      "Groups of things can't use owners.is_known: it must be a column of owners, to which each copies must refer.",
-    ],
-    [
-      'groups by the column of a row that need not exist',
-      {
-        ...withGroups({ isKnown: groupBy.related(ofOwner, known) }),
-        model: withColumn('ownerId', { isNullable: true }),
-      },
-      "Groups of things can't use owners.is_known: it must be a column of owners, to which each owner_id must refer.",
-    ],
-    [
-      'groups by a column of another table',
-      withGroups({ isKnown: groupBy.value(known) }),
-      "Groups of things can't use owners.is_known: it must be a column of things.",
-    ],
-    [
-      'groups with an id whose name is that of the object',
-      withGroups({ owner: groupBy.value(own.ownerId) }),
-      'Groups of things have two values named OWNER: rename a key; that of an id must end with Id.',
-    ],
-    [
-      'groups with a key that is named like a sum',
-      withGroups({ copies: groupBy.value(own.size) }),
-      'Groups of things have two values named COPIES: rename a key; that of an id must end with Id.',
-    ],
-    [
-      'an enum without one of the values of its column',
-      { sizes: ['small'] },
-      'The enum Size has the values small, but schema.prisma has small, large.',
-    ],
-    ['no sort', { rows: { sorts: {} } }, 'A list of things needs a sort.'],
-    [
-      'a sort by a string that is too long for an index',
-      {
-        model: withColumn('word', { maxLength: 256 }),
-        rows: { sorts: { word: 'Order by word.' } },
-      },
-      'A list of things cannot be sorted by word: its column must be @db.VarChar(255) or shorter.',
-    ],
-    [
-      'a sort without an index',
-      {
-        model: withColumn('copies', { isIndexed: false }),
-        rows: { sorts: { copies: 'Order by copies.' } },
-      },
-      noIndex,
-    ],
-    [
-      'a filter without an index',
-      {
-        model: withColumn('copies', { isIndexed: false }),
-        rows: {
-          filters: ({ copies }: typeof own) => ({ wanted: filterBy.value(copies, { only }) }),
-        },
-      },
-      noIndex,
-    ],
-    [
-      'a filter by a minimum without an index',
-      {
-        model: withColumn('copies', { isIndexed: false }),
-        rows: { filters: withMinimum },
-      },
-      noIndex,
-    ],
-    [
-      'a list by a column that does not refer to rows',
-      { listBy: 'word' },
-      'Thing.word does not refer to other rows.',
-    ],
-    [
-      'a related row that is read by a column that does not refer to it',
-      { owner: 'id' },
-      'Thing.owner is read by id, which does not refer to owners.',
-    ],
-    [
-      'a type whose list no field returns',
-      { isListed: false },
-      'No field returns ThingConnection. If it is the list of a type, add t.connection(...fields.list) to Query.',
-    ],
-    [
-      'a subscription to something other than changes',
-      {
-        define: (builder) =>
-          builder.subscriptionField('tick', (t) =>
-            t.int({
-              description: 'Ticks.',
-              subscribe: tick,
-              resolve: Number,
-            }),
-          ),
-      },
-      "Subscription.tick can't be served: subscriptions follow the change log, and each type has one of its own.",
-    ],
-    [
-      'a name that GraphQL reserves',
-      {
-        define: (builder) =>
-          builder.queryField('__size', (t) => t.int({ description: 'A size.', resolve: () => 1 })),
-      },
-      'Name "__size" must not begin with "__", which is reserved by GraphQL introspection.',
-    ],
-    [
-      'the error of another table for an unknown id',
-      { rows: { inputs: { copies: { missing: owned.notFound } } } },
-      'Thing.copies has the error of Owner as `missing`, but does not refer to owners.',
-    ],
-    [
-      'a string without a maximum length',
-      {
-        define: (builder) =>
-          builder.queryField('motto', (t) =>
-            t.string({ description: 'A motto.', resolve: () => '' }),
-          ),
-      },
-      'Query.motto needs a column with a length, such as @db.VarChar(255), or extensions.maxBytes.',
-    ],
-  ])('%s', (_what, parts, sentence) => {
+  it.each(Object.entries(WRONG))('%s', (sentence, parts) => {
     expect(() => createStore(parts)).toThrow(new Error(sentence));
   });
 
   it.each([
-    ['words in an enum', () => filterBy.words(own.size, { only }), 'things.size has no words.'],
+    ['things.size has no words.', () => filterBy.words(own.size, { only })],
     [
-      'a filter by a related row whose table also has the referring column',
-      () => filterBy.related({ ...ofOwner, by: 'is_known' }, filterBy.value(known, { only })),
       'owners has a column of this name, too',
+      () => filterBy.related({ ...ofOwner, by: 'is_known' }, filterBy.value(known, { only })),
     ],
     [
-      'groups by a string',
-      () => groupBy.value(own.word),
       'groupBy.value needs an enum, a boolean or a foreign key, unlike things.word.',
+      () => groupBy.value(own.word),
     ],
-  ])('%s', (_what, create, sentence) => {
+    [
+      'Thing has no fields: the store must import its schema.ts.',
+      () => builderOf({ Thing: Things, Owner }).createSchema(),
+    ],
+  ])('%s', (sentence, create) => {
     expect(create).toThrow(sentence);
   });
 });
 
-it('a filter by a minimum can use the index of the sort by its column', () => {
+it('a filter by a minimum needs an index, or the sort by its column', () => {
   const model = withColumn('copies', { isIndexed: false, isNullable: true });
+  const rows = { filters: withMinimum };
+  expect(() => createStore({ model, rows })).toThrow('an index that starts with things.copies.');
   const sorts = { copies: 'Order by copies.' };
-  expect(() => createStore({ model, rows: { filters: withMinimum, sorts } })).not.toThrow();
+  expect(() => createStore({ model, rows: { ...rows, sorts } })).not.toThrow();
 });
 
 /** Defines a page, and fields of Query that return it and name the sizes of these lists. */
@@ -350,55 +257,36 @@ const definePage =
   (...sizedFields: string[][]): Define =>
   (builder) => {
     const Page = builder.objectRef<object>('Page').implement({
-      fields: (t) => ({ nodes: t.intList({ description: 'Numbers.', resolve: () => [] }) }),
+      fields: (t) => ({ nodes: t.intList({ description, resolve: () => [] }) }),
     });
     for (const [index, sized] of sizedFields.entries()) {
-      const { directives } = listOf(100);
-      const listSize = { ...directives.listSize, sizedFields: sized };
+      const listSize = { ...listOf(100).directives.listSize, sizedFields: sized };
+      const extensions = sized.length > 0 ? { directives: { listSize } } : {};
       builder.queryField(`page${index}`, (t) =>
-        t.field({
-          type: Page,
-          description: 'A page.',
-          resolve: () => ({}),
-          ...(sized.length > 0 && { extensions: { directives: { listSize } } }),
-        }),
+        t.field({ type: Page, description, resolve: () => ({}), extensions }),
       );
     }
   };
 
+const defineInterface: Define = (builder) => {
+  const Sized = builder.interfaceRef<object>('Sized').implement({
+    fields: (t) => ({ words: t.intList({ description, resolve: () => [] }) }),
+  });
+  builder.objectRef<object>('Text').implement({ interfaces: [Sized] });
+  builder.queryField('sized', (t) => t.field({ type: Sized, description, resolve: () => ({}) }));
+};
+
+const defineCost: Define = (builder) => {
+  const extensions = { ...listOf(100), directives: { cost: { weight: '9' } } };
+  builder.queryField('counts', (t) => t.intList({ description, extensions, resolve: () => [] }));
+};
+
 describe('a list without a maximum size', () => {
-  it.each<[string, Define, string]>([
+  it.each([
     ['in an object', definePage([]), 'Page.nodes'],
-    [
-      'if not every field that returns its type has its size',
-      definePage(['nodes'], []),
-      'Page.nodes',
-    ],
-    [
-      'in an interface',
-      (builder) => {
-        const Sized = builder.interfaceRef<object>('Sized').implement({
-          fields: (t) => ({ words: t.intList({ description: 'Words.', resolve: () => [] }) }),
-        });
-        builder.objectRef<object>('Text').implement({ interfaces: [Sized] });
-        builder.queryField('sized', (t) =>
-          t.field({ type: Sized, description: 'A text.', resolve: () => ({}) }),
-        );
-      },
-      'Sized.words',
-    ],
-    [
-      'whose size is replaced by a cost',
-      (builder) =>
-        builder.queryField('counts', (t) =>
-          t.intList({
-            description: 'Numbers.',
-            extensions: { ...listOf(100), directives: { cost: { weight: '9' } } },
-            resolve: () => [],
-          }),
-        ),
-      'Query.counts',
-    ],
+    ['if a field that returns its type lacks its size', definePage(['nodes'], []), 'Page.nodes'],
+    ['in an interface', defineInterface, 'Sized.words'],
+    ['whose size is replaced by a cost', defineCost, 'Query.counts'],
   ])('prevents its store from starting: %s', (_what, define, place) => {
     expect(() => createStore({ define })).toThrow(
       `${place} needs the maximum size of its list: extensions: listOf(100), for example, or ` +

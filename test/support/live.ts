@@ -1,4 +1,4 @@
-import { type Client, createClient } from 'graphql-ws';
+import { type Client, createClient, type SubscribePayload } from 'graphql-ws';
 import { expect, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 
@@ -167,6 +167,23 @@ export const createSocketClient = (
     connectionParams,
     retryAttempts: 0,
   });
+
+/** Sends an operation over a WebSocket, and returns its results; errors before its execution are one, too. */
+export async function resultsBySocket(
+  target: Target,
+  operation: SubscribePayload,
+  headers?: Record<string, string>,
+): Promise<LiveResult[]> {
+  const client = createSocketClient(target, headers);
+  const results: LiveResult[] = [];
+  try {
+    for await (const result of client.iterate(operation)) results.push(result as LiveResult);
+  } catch (errors) {
+    results.push({ errors: errors as ClientError[] });
+  }
+  await client.dispose();
+  return results;
+}
 
 /** A WebSocket without the client of graphql-ws: the test sends each message itself. */
 export interface RawSocket {

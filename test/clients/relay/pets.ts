@@ -1,13 +1,5 @@
 import { graphql } from 'relay-runtime';
 
-export const petQuery = graphql`
-  query petsPetQuery($id: ID!) {
-    pet(id: $id) {
-      name
-    }
-  }
-`;
-
 export const orderMutation = graphql`
   mutation petsOrderMutation($input: NewOrder!) {
     placeOrder(input: $input) {
@@ -92,21 +84,6 @@ export const groupsQuery = graphql`
           shipDateMonth
           count
         }
-      }
-    }
-  }
-`;
-
-export const orderChangedSubscription = graphql`
-  subscription petsOrderChangedSubscription($after: String) {
-    orderChanged(after: $after) {
-      __typename
-      cursor
-      kind
-      orderId
-      order {
-        id
-        complete
       }
     }
   }

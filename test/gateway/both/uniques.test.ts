@@ -62,21 +62,14 @@ function createStore() {
   return { ...petStore, ...store.createSchema() };
 }
 
-const SLOT = {
-  parent: '1',
-  lines: 'a (b)',
-  total: 'x',
-  startsAt: '2027-01-02T03:04:05.006Z',
-  onDay: '2027-01-02',
-  hasTotal: true,
-  size: 'small',
-  number: -7,
-};
+const TIMES = { startsAt: '2027-01-02T03:04:05.006Z', onDay: '2027-01-02' };
+const VALUES = { total: 'x', hasTotal: true, size: 'small', number: -7, ...TIMES };
+const SLOT = { parent: '1', lines: 'a (b)', ...VALUES };
 const OTHER = { ...SLOT, parent: '2', lines: 'another' };
 
 const fails = async (mutation: string, type: string, input: unknown, line = '') => {
   const { result } = await gateway.data(
-    `mutation ($input: ${type}) { result: ${mutation} {
+    `mutation ($input: ${type}) { result: ${mutation}(input: $input) {
       ... on Error { code message httpStatus }
       ... on SlotParentLinesTaken { __typename ${line} }
       ... on SlotLinesTotalStartsAtOnDayHasTotalSizeNumberTaken { __typename ${line} } } }`,
@@ -85,71 +78,51 @@ const fails = async (mutation: string, type: string, input: unknown, line = '') 
   return result;
 };
 
-const change = (...lines: object[]) =>
-  fails('updateSlots(input: $input)', '[SlotUpdateLine!]!', lines, 'line');
+const create = (input: object) => fails('createSlot', 'NewSlot!', input);
+const createAll = (...lines: object[]) => fails('createSlots', '[NewSlot!]!', lines, 'line');
+const change = (...lines: object[]) => fails('updateSlots', '[SlotUpdateLine!]!', lines, 'line');
+
+const LONG = 'SLOT_LINES_TOTAL_STARTS_AT_ON_DAY_HAS_TOTAL_SIZE_NUMBER_TAKEN';
+const SHORT = 'SLOT_PARENT_LINES_TAKEN';
+const [A, B] = [
+  { ...SLOT, parent: '7', lines: 'a' },
+  { ...SLOT, parent: '8', lines: 'b' },
+];
 
 describeOnDatabases(() => {
   useGateway({}, openWith(CREATE), {}, createStore());
-  let ids: string[];
   beforeAll(async () => {
-    ids = [];
-    for (const input of [SLOT, OTHER, { ...OTHER, parent: '3', number: 0 }]) {
-      const { createSlot } = await gateway.data(
-        'mutation ($input: NewSlot!) { createSlot(input: $input) { ... on Slot { id } } }',
-        { input },
-      );
-      ids.push(createSlot.id);
-    }
+    for (const input of [SLOT, OTHER, { ...OTHER, parent: '3', number: 0 }]) await create(input);
   });
-
-  const LONG = 'SLOT_LINES_TOTAL_STARTS_AT_ON_DAY_HAS_TOTAL_SIZE_NUMBER_TAKEN';
-  const SHORT = 'SLOT_PARENT_LINES_TAKEN';
 
   describe('values that must be unique together', () => {
     it('are rejected for a new row, with an error of their own', async () => {
-      const input = { ...SLOT, number: 1 };
-      expect(await fails('createSlot(input: $input)', 'NewSlot!', input)).toEqual({
+      expect(await create({ ...SLOT, number: 1 })).toEqual({
         __typename: 'SlotParentLinesTaken',
         code: SHORT,
         message: 'Another slot has the same `parent` and `lines`.',
         httpStatus: 409,
       });
-      const same = { ...SLOT, parent: '4' };
-      expect(await fails('createSlot(input: $input)', 'NewSlot!', same)).toMatchObject({
-        code: LONG,
-      });
+      expect(await create({ ...SLOT, parent: '4' })).toMatchObject({ code: LONG });
     });
 
     it.each([
       ['of both constraints', { ...SLOT, number: 5 }, SHORT],
       ['of each kind', { ...SLOT, parent: '9' }, LONG],
     ])('are rejected among several new rows, with the line: %s', async (_which, input, code) => {
-      const lines = [
-        { ...SLOT, parent: '7', lines: 'a' },
-        { ...SLOT, parent: '8', lines: 'b' },
-        input,
-      ];
-      expect(await fails('createSlots(input: $input)', '[NewSlot!]!', lines, 'line')).toMatchObject(
-        {
-          code,
-          line: 2,
-        },
-      );
+      expect(await createAll(A, B, input)).toMatchObject({ code, line: 2 });
     });
 
     it('are rejected if two new rows have them in common, without a line', async () => {
       const taken = { ...SLOT, parent: '8' };
-      const twice = [{ ...SLOT, parent: '7', lines: 'a' }, taken, taken];
-      expect(await fails('createSlots(input: $input)', '[NewSlot!]!', twice, 'line')).toMatchObject(
-        { line: null },
-      );
+      expect(await createAll(A, taken, taken)).toMatchObject({ line: null });
     });
 
     it('are rejected among several changes, with the line if it has all of the values', async () => {
-      const first = { id: ids[0], hasTotal: false };
-      const complete = { ...OTHER, id: ids[2], parent: '5' };
+      const first = { id: '1', hasTotal: false };
+      const complete = { ...OTHER, id: '3', parent: '5' };
       expect(await change(first, complete)).toMatchObject({ code: LONG, line: 1 });
-      const parent = { id: ids[2], parent: '2' };
+      const parent = { id: '3', parent: '2' };
       expect(await change(first, parent)).toMatchObject({ code: SHORT, line: null });
     });
   });

@@ -15,32 +15,24 @@ import { openEvents } from '../../support/live.ts';
 import { post } from '../../support/post.ts';
 import { exceptionsOf, rowsUnder } from '../../support/standards.ts';
 
-/** Lists the files in a folder and its subfolders. */
-const filesIn = (folder: string): string[] =>
+/** Lists the files in a folder and its subfolders with one of these endings. */
+const filesIn = (folder: string, ending: RegExp): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((file) => !file.includes('node_modules'))
+    .filter((file) => ending.test(file) && !/node_modules|generated/.test(file))
     .map((file) => `${folder}/${file}`);
 
-const sources = filesIn('src').filter(
-  (file) => file.endsWith('.ts') && !file.includes('generated'),
-);
-
-// The store that test/gateway/both/own-fields.test.ts serves.
-const bookshop = filesIn('test/gateway/bookshop').filter(
-  (file) => file.endsWith('.ts') && !file.includes('generated'),
-);
+const sources = filesIn('src', /\.ts$/);
 
 // Programs that other tests compile and run; a `.txt` program needs generated files.
-const clientFiles = [...filesIn('docs/examples'), ...filesIn('test/clients')];
-const clientPrograms = clientFiles.filter((file) => /\.(?:ts|txt)$/.test(file));
-const clientSettings = clientFiles.filter((file) => file.endsWith('.json'));
+const clientFiles = (ending: RegExp): string[] =>
+  ['docs/examples', 'test/clients'].flatMap((folder) => filesIn(folder, ending));
 
 const documents = [
   'README.md',
   'CONTRIBUTING.md',
   'SECURITY.md',
   'bench/README.md',
-  ...filesIn('docs').filter((file) => file.endsWith('.md')),
+  ...filesIn('docs', /\.md$/),
 ].map((file) => {
   const markdown = read(file);
   return { file, markdown, blocks: blocksOf(markdown) };
@@ -48,6 +40,11 @@ const documents = [
 
 // A separate test, test/long/first-change.test.ts, applies the tutorial's blocks to a copy of the source.
 const TUTORIAL = 'docs/first-change.md';
+
+const linesOf = (file: string): string[] =>
+  read(file)
+    .split('\n')
+    .map((line) => line.trim());
 
 const blocksIn = (language: string): Block[] =>
   documents
@@ -145,11 +142,8 @@ describe('the subscriptions of docs/live.md', () => {
   it.each(subscriptions)('return the results shown: $text', async ({ text }) => {
     const [command = '', shown = ''] = text.split('\n\n');
     const { query } = JSON.parse(requestOf(command).body) as { query: string };
-    const resumed = query.replaceAll(
-      /(?<=after: ")\w+/g,
-      (cursor) => realCursors.get(cursor) ?? '',
-    );
-    const stream = await openEvents(gateway, resumed);
+    const toReal = (cursor: string): string => realCursors.get(cursor) ?? '';
+    const stream = await openEvents(gateway, query.replaceAll(/(?<=after: ")\w+/g, toReal));
     await post(gateway, { query: mutation?.request.text });
     let received = await stream.event();
     // The stream starts with a comment.
@@ -163,9 +157,7 @@ describe('the subscriptions of docs/live.md', () => {
   });
 
   it('come with proxy settings that are copied from deploy/nginx.conf', () => {
-    const lines = read('deploy/nginx.conf')
-      .split('\n')
-      .map((line) => line.trim());
+    const lines = linesOf('deploy/nginx.conf');
     const [shown] = blocks.filter(({ language }) => language === '');
     expect(lines).toEqual(expect.arrayContaining(shown?.text.trim().split('\n') ?? ['']));
   });
@@ -173,10 +165,9 @@ describe('the subscriptions of docs/live.md', () => {
 
 describe('the samples of the documentation', () => {
   it('show the response below each request, and no other JSON except log lines and client settings', () => {
-    const shown = documents
-      .flatMap(({ blocks }) => samplesOf(blocks))
-      .map(({ response }) => response);
-    const settings = clientSettings.map(read);
+    const samples = documents.flatMap(({ blocks }) => samplesOf(blocks));
+    const shown = samples.map(({ response }) => response);
+    const settings = clientFiles(/\.json$/).map(read);
     const others = blocksIn('json').filter(
       (block) => !shown.includes(block) && !settings.includes(block.text),
     );
@@ -186,13 +177,9 @@ describe('the samples of the documentation', () => {
   });
 
   it('are copied from the source or from the bookshop if they are in TypeScript', () => {
-    const lines = new Set(
-      [...sources, ...bookshop, ...clientPrograms].flatMap((file) =>
-        read(file)
-          .split('\n')
-          .map((line) => line.trim()),
-      ),
-    );
+    const bookshop = filesIn('test/gateway/bookshop', /\.ts$/);
+    const files = [...sources, ...bookshop, ...clientFiles(/\.(?:ts|txt)$/)];
+    const lines = new Set(files.flatMap(linesOf));
     const quoted = blocksIn('ts').flatMap(({ text }) => text.trim().split('\n'));
     expect(quoted.length).toBeGreaterThan(4);
     expect(quoted.filter((line) => !lines.has(line.trim()))).toEqual([]);
@@ -217,21 +204,9 @@ const VARIABLES = Array.from(
 const { scripts } = JSON.parse(read('package.json')) as { scripts: object };
 const BUILT_IN = ['ci', 'install', 'audit', 'pack'];
 // Names in capitals that are neither variables of the gateway nor error codes.
-const OTHER_NAMES = [
-  'CURSOR_FILE',
-  'GATEWAY_URL',
-  'LAST_CURSOR',
-  'LC_COLLATE',
-  'LC_CTYPE',
-  'NAME_CODE_POINT',
-  'ON_ERROR_STOP',
-  'POSTGRES_PASSWORD',
-  'TEST_DATABASE_URL',
-  'TOKEN',
-  'TOKEN_FILE',
-  'WEBHOOK_SECRET',
-  'WEBHOOK_URL',
-];
+const OTHER_NAMES =
+  'CURSOR_FILE GATEWAY_URL LAST_CURSOR LC_COLLATE LC_CTYPE NAME_CODE_POINT ON_ERROR_STOP POSTGRES_PASSWORD ' +
+  'TEST_DATABASE_URL TOKEN TOKEN_FILE WEBHOOK_SECRET WEBHOOK_URL';
 
 describe.each(documents)('$file', ({ file, markdown }) => {
   it('links only to files and headings that exist', () => {
@@ -245,18 +220,13 @@ describe.each(documents)('$file', ({ file, markdown }) => {
   });
 
   it.runIf(file !== TUTORIAL)('names only existing paths', () => {
-    const paths = markdown.matchAll(
-      /(?<![\w/.@])(?:src|test|scripts|prisma|docs|bench)\/[\w./-]*[\w/]/g,
-    );
-    const all = Array.from(paths, ([path]) => path);
-    expect(all.filter((path) => !existsSync(path))).toEqual([]);
+    const path = /(?<![\w/.@])(?:src|test|scripts|prisma|docs|bench)\/[\w./-]*[\w/]/g;
+    expect((markdown.match(path) ?? []).filter((found) => !existsSync(found))).toEqual([]);
   });
 
   it('names only existing npm scripts', () => {
-    const names = Array.from(
-      markdown.matchAll(/\bnpm (?:run )?([a-z][\w:]*)/g),
-      ([, name = '']) => name,
-    );
+    const found = markdown.matchAll(/\bnpm (?:run )?([a-z][\w:]*)/g);
+    const names = Array.from(found, ([, name = '']) => name);
     const known = [...Object.keys(scripts), ...BUILT_IN];
     expect(names.filter((name) => !known.includes(name))).toEqual([]);
   });
@@ -268,7 +238,7 @@ describe.each(documents)('$file', ({ file, markdown }) => {
       ...VARIABLES,
       ...ENUM_VALUES,
       ...exceptionsOf('GraphQL Inspector'),
-      ...OTHER_NAMES,
+      ...OTHER_NAMES.split(' '),
     ];
     expect(names.filter((name) => !known.includes(name))).toEqual([]);
   });
@@ -295,12 +265,10 @@ describe('the documentation', () => {
 
   it('explains each npm script in CONTRIBUTING.md', () => {
     const names = Object.keys(scripts);
-    const isHook = (name: string): boolean =>
-      name.startsWith('pre') && names.includes(name.slice(3));
-    const explained = [...read('CONTRIBUTING.md').matchAll(/^\| `npm (?:run )?([\w:]+)`/gm)];
-    expect(explained.map(([, name = '']) => name).toSorted()).toEqual(
-      names.filter((name) => !isHook(name)).toSorted(),
-    );
+    const isHook = (name: string) => name.startsWith('pre') && names.includes(name.slice(3));
+    const rows = read('CONTRIBUTING.md').matchAll(/^\| `npm (?:run )?([\w:]+)`/gm);
+    const explained = Array.from(rows, ([, name = '']) => name);
+    expect(explained.toSorted()).toEqual(names.filter((name) => !isHook(name)).toSorted());
   });
 });
 
@@ -323,15 +291,12 @@ describe('docs/standards.md', () => {
   it('explains the failures of no other suites, and only of those whose test reads the explanation', () => {
     const explained = [...new Set(rowsUnder('What fails').map(([suite = '']) => suite))];
     expect(suites.map(([suite]) => suite)).toEqual(expect.arrayContaining(explained));
-    const tests = filesIn('test').filter((file) => file.endsWith('.ts'));
-    const texts = tests.map(read).join('\n');
+    const texts = filesIn('test', /\.ts$/).map(read).join('\n');
     expect(explained.filter((suite) => !texts.includes(`'${suite}'`))).toEqual([]);
   });
 });
 
-const testSources = filesIn('test')
-  .filter((file) => file.endsWith('.test.ts'))
-  .map(read);
+const testSources = filesIn('test', /\.test\.ts$/).map(read);
 
 /** Whether a test file has an `it` or a `describe` for each part of a name, as in `a cart › is ordered once`. */
 function hasTest(name: string): boolean {

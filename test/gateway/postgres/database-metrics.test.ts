@@ -39,9 +39,7 @@ it('the metrics report whether the database responds and accepts writes', async 
   expect(await metricsOf('database_')).toMatchObject({ up: 1, writable: 1 });
   const { server } = inject('emptyPostgres');
   await runSql(server, `alter database ${name} allow_connections false`);
-  await runSql(
-    server,
-    `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
-  );
+  const end = 'select pg_terminate_backend(pid) from pg_stat_activity';
+  await runSql(server, `${end} where datname = '${name}'`);
   expect(await metricsOf('database_')).toMatchObject({ up: 0, writable: 0 });
 });

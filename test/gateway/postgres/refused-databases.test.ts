@@ -2,7 +2,7 @@ import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-import { expect, inject, it } from 'vitest';
+import { expect, inject, it, onTestFinished } from 'vitest';
 
 import type { Store } from '../../../src/gateway/index.ts';
 import { withExtensions } from '../../support/bookshop.ts';
@@ -16,23 +16,15 @@ const LINE = "SELECT record_changes_of('books', 'Book', 'id');";
 const folder = useFolder();
 
 /** Starts the bookshop on a new database, with other SQL in place of some in its migration. */
-async function start(
-  sql: string,
-  by: string | RegExp = LINE,
-  parts: Partial<Store> = {},
-): Promise<void> {
+async function start(sql: string, by: string | RegExp = LINE, parts: Partial<Store> = {}) {
   await cp(bookshop.migrations, folder, { recursive: true });
   const file = join(folder, '20270102000000_bookshop/migration.sql');
   await writeFile(file, (await readFile(file, 'utf8')).replace(by, sql));
   const { server } = inject('emptyPostgres');
   const url = await createDatabaseOn(server);
   const store = { ...bookshop, ...parts, migrations: pathToFileURL(`${folder}/`) };
-  try {
-    const gateway = await startGateway({ DATABASE_URL: url }, undefined, {}, store);
-    await gateway.close();
-  } finally {
-    await dropDatabaseOn(server, url);
-  }
+  onTestFinished(() => dropDatabaseOn(server, url));
+  await (await startGateway({ DATABASE_URL: url }, undefined, {}, store)).close();
 }
 
 it.each(['', LINE.replace("'Book'", "'Author'")])(
