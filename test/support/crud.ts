@@ -4,22 +4,25 @@ import {
   type GraphQLField,
   type GraphQLInputField,
   type GraphQLInputObjectType,
+  type GraphQLObjectType,
   isEnumType,
   isInputObjectType,
   isLeafType,
   isListType,
   isObjectType,
   isRequiredInputField,
+  isUnionType,
 } from 'graphql';
 
 import { upperFirst } from '../../src/gateway/model/words.ts';
-import { TABLES } from '../../src/store/generated/tables.ts';
 import { petStore } from '../../src/store/index.ts';
 import type { Gateway } from './gateway.ts';
 import { makeOrder, makePet } from './make.ts';
+import { MODELS } from './rows.ts';
 import { numbersOf, requireAllowed } from './values.ts';
 
 const { schema } = petStore;
+const FIELDS = schema.getMutationType()?.getFields() ?? {};
 
 type Kind = 'create' | 'update' | 'delete' | 'createMany' | 'updateMany';
 
@@ -31,13 +34,8 @@ export interface Crud {
   readonly scope: string;
 }
 
-const columnsOf = (type: string): Readonly<Record<string, Column>> =>
-  Object.entries(TABLES).find(([name]) => name === type)?.[1].columns ?? {};
-
-interface Column {
-  readonly maxLength: number | null;
-  readonly isNullable: boolean;
-}
+const columnOf = (type: string, name: string) =>
+  MODELS.find((model) => model.type === type)?.columns.find(({ field }) => field === name);
 
 /** Returns the kind of a mutation if it writes rows of a type and is not the store's own. */
 function kindOf({ name, args }: GraphQLField<unknown, unknown>, type: string): Kind | undefined {
@@ -52,27 +50,19 @@ function kindOf({ name, args }: GraphQLField<unknown, unknown>, type: string): K
   return isList ? 'createMany' : 'create';
 }
 
-function crudOf(field: GraphQLField<unknown, unknown>): Crud | undefined {
-  const { name, extensions } = field;
-  const { scope = '' } = extensions;
-  for (const type of Object.keys(TABLES)) {
-    const kind = kindOf(field, type);
-    if (kind) return { name, kind, type, scope };
-  }
-  return undefined;
-}
-
 /** The mutations that `fieldsOf` defines. */
-export const CRUD: readonly Crud[] = Object.values(
-  schema.getMutationType()?.getFields() ?? {},
-).flatMap((field) => crudOf(field) ?? []);
+export const CRUD: readonly Crud[] = Object.values(FIELDS).flatMap((field) =>
+  MODELS.flatMap(({ type }) => {
+    const kind = kindOf(field, type);
+    return kind ? [{ name: field.name, kind, type, scope: field.extensions.scope ?? '' }] : [];
+  }),
+);
 
-const isCrud = (name: string): boolean => CRUD.some((one) => one.name === name);
+/** The names of all mutations. */
+export const MUTATIONS: readonly string[] = Object.keys(FIELDS);
 
 /** The names of the mutations that tests list by hand. */
-export const CUSTOM: readonly string[] = Object.keys(
-  schema.getMutationType()?.getFields() ?? {},
-).filter((name) => !isCrud(name));
+export const CUSTOM = MUTATIONS.filter((name) => !CRUD.some((one) => one.name === name));
 
 /** Returns the id of a row of a type. */
 type IdOf = (type: string) => string;
@@ -90,7 +80,7 @@ function valueOf(type: string, field: GraphQLInputField, n: number, idOf: IdOf):
   if (named.name === 'ID') return idOf(upperFirst(name.replace(/Id$/, '')));
   if (isEnumType(named)) return named.getValues()[n % named.getValues().length]?.name;
   if (named.name === 'String') {
-    const text = `${n} ${name} ${n}`.slice(0, columnsOf(type)[name]?.maxLength ?? 255);
+    const text = `${n} ${name} ${n}`.slice(0, columnOf(type, name)?.maxLength ?? 255);
     return requireAllowed(type, name, text);
   }
   if (named.name === 'Int') {
@@ -126,7 +116,7 @@ function fieldsOf(crud: Crud, n: number, idOf: IdOf, { fields, isExplicit }: Wan
   const wanted = all.filter((field) => fields !== 'required' || isRequiredInputField(field));
   const some = fields === 'one' ? wanted.slice(0, 1) : wanted;
   const nulls = all.filter(
-    (field) => !some.includes(field) && columnsOf(type)[field.name]?.isNullable,
+    (field) => !some.includes(field) && columnOf(type, field.name)?.isNullable,
   );
   return [
     ...some.map((field): FieldValue => [field, valueOf(type, field, n, idOf)]),
@@ -165,10 +155,15 @@ export function argumentsFor(
   return `input: [{ ${[idArgument, ...input].join(', ')} }]`;
 }
 
+/** Returns the type of what a mutation returns if it succeeds. */
+function successOf(name: string): GraphQLObjectType | undefined {
+  const result = getNamedType(FIELDS[name]?.type);
+  return isUnionType(result) ? result.getTypes()[0] : undefined;
+}
+
 /** Returns what to select of a mutation's result: the ids of the rows. */
 function selectionOf({ name }: Crud): string {
-  const result = getNamedType(schema.getMutationType()?.getFields()[name]?.type);
-  const [success] = result && 'getTypes' in result ? result.getTypes() : [];
+  const success = successOf(name);
   const [field] = Object.values(success?.getFields() ?? {});
   const isLines = field && isListType(getNullableType(field.type));
   return `... on ${success?.name} { ${isLines ? `${field.name} { id }` : 'id'} }`;
@@ -218,11 +213,6 @@ const CUSTOM_ARGUMENTS: Readonly<Record<string, (subject: Subject) => string>> =
   updateInventory: ({ petId }) => `petId: "${petId}", input: { quantity: 7 }`,
 };
 
-/** The names of all mutations. */
-export const MUTATIONS: readonly string[] = Object.keys(
-  schema.getMutationType()?.getFields() ?? {},
-);
-
 /** The arguments of a mutation, the same ones written differently, and others. */
 interface MadeArguments {
   readonly args: string;
@@ -266,8 +256,7 @@ export async function makeArguments(gateway: Gateway, name: string): Promise<Mad
 
 /** Returns the selection of everything that a mutation returns: values, and the values of the rows that it names. */
 export function everythingOf(name: string): string {
-  const result = getNamedType(schema.getMutationType()?.getFields()[name]?.type);
-  const [success] = result && 'getTypes' in result ? result.getTypes() : [];
+  const success = successOf(name);
   const fields = Object.values(success?.getFields() ?? {}).filter(({ args }) => args.length === 0);
   const parts = fields.map((field) => {
     const type = getNamedType(field.type);

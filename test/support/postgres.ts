@@ -25,11 +25,22 @@ export async function freePort(): Promise<number> {
   return Number(port);
 }
 
-/** Runs a statement and keeps its locks until the returned function is called. */
-export async function holdLock(url: string, sql: string): Promise<() => Promise<void>> {
+export async function connect(url: string): Promise<Client> {
   const client = new Client({ connectionString: url });
   await client.connect();
+  return client;
+}
+
+/** Starts a transaction on a new connection. */
+export async function begin(url: string, sql: string): Promise<Client> {
+  const client = await connect(url);
   await client.query(`begin; ${sql}`);
+  return client;
+}
+
+/** Runs a statement and keeps its locks until the returned function is called. */
+export async function holdLock(url: string, sql: string): Promise<() => Promise<void>> {
+  const client = await begin(url, sql);
   return () => client.end();
 }
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
-import { Client, type DatabaseError, type QueryResult } from 'pg';
+import type { DatabaseError, QueryResult } from 'pg';
 
-import { runSql } from './postgres.ts';
+import { connect, runSql } from './postgres.ts';
 
 /** A statement, and its values, as pg receives them or as JSON represents them. */
 export interface Statement {
@@ -37,8 +37,7 @@ export async function repeatStatements(
 ): Promise<ReleasedStatement[]> {
   const rows = await runSql(url, 'select oid, typname from pg_type');
   const types = new Map(rows.map(({ oid, typname }) => [oid, String(typname)]));
-  const client = new Client({ connectionString: url });
-  await client.connect();
+  const client = await connect(url);
   const repeated: ReleasedStatement[] = [];
   for (const { sql, values } of statements) {
     const { columns, result } = await client.query(sql, [...values]).then(

@@ -4,10 +4,8 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 
-import { Client } from 'pg';
-
 import { type PostgresPrograms, preparePrograms } from './postgres-programs.ts';
-import { createCluster, freePort, PostgresServer, runSql } from './postgres.ts';
+import { connect, createCluster, freePort, PostgresServer, runSql } from './postgres.ts';
 import { MAX_MS, until } from './until.ts';
 
 /** Returns the only value of the result of a statement. */
@@ -124,8 +122,7 @@ export class ReplicatedServer extends PostgresServer {
   async #copyData(primary: ReplicatedServer): Promise<void> {
     const { dataFolder } = this;
     const run = promisify(execFile);
-    const client = new Client({ connectionString: primary.url });
-    await client.connect();
+    const client = await connect(primary.url);
     await client.query(`select pg_backup_start('copy', fast => true)`);
     await run('sh', ['-c', COPY, primary.dataFolder, dataFolder]);
     const { rows } = await client.query<{ labelfile: string }>(

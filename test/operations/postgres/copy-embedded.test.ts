@@ -1,9 +1,8 @@
-import { Client } from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { useProgramStore } from '../../support/databases.ts';
 import { post } from '../../support/post.ts';
-import { countLockWaits } from '../../support/postgres.ts';
+import { begin, countLockWaits } from '../../support/postgres.ts';
 import { ask, type Program, spawnProgram, startProgram } from '../../support/program.ts';
 
 const embedded = useProgramStore('PGlite');
@@ -80,9 +79,7 @@ describe('npm run migrate with --copy-embedded', () => {
   });
 
   it('waits for an open transaction, and copies nothing if that has written rows', async () => {
-    const client = new Client({ connectionString: server.url });
-    await client.connect();
-    await client.query(`begin; insert into categories (name) values ('Cats')`);
+    const client = await begin(server.url, `insert into categories (name) values ('Cats')`);
     const copy = migrate();
     await expect.poll(() => countLockWaits(server.url)).toBe(1);
     await client.query('commit');

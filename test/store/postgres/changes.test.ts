@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 
-import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { copyOnPostgres, useProgramStore } from '../../support/databases.ts';
 import { type Gateway, openAt, startGateway } from '../../support/gateway.ts';
 import { countStreams, type EventStream, openEvents } from '../../support/live.ts';
 import { makeCategory } from '../../support/make.ts';
-import { migratePostgres, runSql } from '../../support/postgres.ts';
+import { begin, connect, migratePostgres, runSql } from '../../support/postgres.ts';
 import { untilSettled } from '../../support/settled.ts';
 
 const NAMES = 'subscription { categoryChanged { after { name } } }';
@@ -37,14 +36,6 @@ async function recorded(): Promise<string[]> {
 const nameOf = async (stream: EventStream): Promise<string> =>
   (await stream.data()).categoryChanged.after.name;
 
-/** Opens an operator's connection, with a transaction that has started to write. */
-async function begin(name: string): Promise<Client> {
-  const client = new Client({ connectionString: store.url });
-  await client.connect();
-  await client.query(`begin; insert into categories (name) values ('${name}')`);
-  return client;
-}
-
 /** Follows the names of categories, without the writes of earlier tests. */
 async function follow(gateway: Gateway): Promise<EventStream> {
   await untilSettled(gateway.db);
@@ -54,7 +45,8 @@ async function follow(gateway: Gateway): Promise<EventStream> {
 describe('an open transaction', () => {
   it.each(['commit', 'rollback'])('holds back all later changes until its %s', async (end) => {
     const stream = await follow(first);
-    const client = await begin(`early, ${end}`);
+    const insert = `insert into categories (name) values ('early, ${end}')`;
+    const client = await begin(store.url, insert);
     await makeCategory(second, `late, ${end}`);
     expect(await recorded()).not.toContain(`late, ${end}`);
     await client.query(end);
@@ -68,8 +60,7 @@ describe('an open transaction', () => {
   });
 
   it('does not hold back changes if it only reads', async () => {
-    const client = new Client({ connectionString: store.url });
-    await client.connect();
+    const client = await connect(store.url);
     await client.query('begin isolation level repeatable read; select from categories');
     await makeCategory(first, 'beside a reader');
     await expect.poll(recorded).toContain('beside a reader');
@@ -148,8 +139,7 @@ const LISTENING = `from pg_stat_activity
 describe('gateways on one database', () => {
   it('notify each other, so that a subscription at one gateway receives the writes of the other gateway', async () => {
     const stream = await follow(second);
-    const listener = new Client({ connectionString: store.url });
-    await listener.connect();
+    const listener = await connect(store.url);
     await listener.query('listen store_changes');
     const notified = once(listener, 'notification');
     await makeCategory(first, 'noticed');

@@ -45,7 +45,7 @@ async function openAt(place: string, parameters: string): Promise<Session | unde
   const at = place.replace('PORT', `${server.port}`);
   const given = parameters.replace('FOLDER', folder).replace('PORT', `${server.port}`);
   const url = `postgresql://store:store@${at}/postgres?${given}`;
-  const { db } = await openStore({ DATABASE_URL: url });
+  const db = await openStore({ DATABASE_URL: url });
   const [session] = await db.query<Session>(
     sql`select ssl as encrypted, (select relnamespace::regnamespace::text from pg_class
         where oid = 'pets'::regclass) as tables from pg_stat_ssl where pid = pg_backend_pid()`,

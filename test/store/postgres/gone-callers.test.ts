@@ -1,4 +1,3 @@
-import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { WebSocket } from 'ws';
 
@@ -7,7 +6,7 @@ import { gateway, useGateway, useOther } from '../../support/gateway.ts';
 import { openEvents, openInitialized, type RawSocket, untilNoStreams } from '../../support/live.ts';
 import { makePet } from '../../support/make.ts';
 import { post, TIMES_UNTIL_COMPILED } from '../../support/post.ts';
-import { countLockWaits, holdLock } from '../../support/postgres.ts';
+import { begin, countLockWaits, holdLock } from '../../support/postgres.ts';
 import { repeat } from '../../support/repeat.ts';
 
 const POOL_SIZE = 4;
@@ -94,9 +93,7 @@ async function askTwice(query: string): Promise<[RawSocket, RawSocket]> {
 /** Makes a change, and makes statements that read pets wait. */
 async function changeWithLock(): Promise<void> {
   // This transaction starts first, because the lock's transaction would hold back the changes of later ones.
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  await client.query(`begin; insert into categories (name) values ('Cats')`);
+  const client = await begin(url, `insert into categories (name) values ('Cats')`);
   await lock('pets');
   await client.query('commit');
   await client.end();

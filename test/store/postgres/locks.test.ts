@@ -1,6 +1,6 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import sql from 'sql-template-tag';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
@@ -15,7 +15,7 @@ import {
 } from '../../support/gateway.ts';
 import { deleteChanges, deleteKeys } from '../../support/maintenance.ts';
 import { makePet, mutate, stockOf } from '../../support/make.ts';
-import { holdLock, runSql } from '../../support/postgres.ts';
+import { begin as beginOn, holdLock, runSql } from '../../support/postgres.ts';
 import { untilSettled } from '../../support/settled.ts';
 
 // Longer than any test, so that no statement times out.
@@ -29,14 +29,9 @@ const placeOrder = (petId: string, idempotencyKey?: string) =>
   mutate(gateway, 'placeOrder', { input: { petId, quantity: 1 }, idempotencyKey });
 
 /** Starts a transaction that takes locks. */
-async function begin(text: string): Promise<Client> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
+const begin = (text: string): Promise<Client> =>
   // PostgreSQL aborts the first session that detects a deadlock; the gateway's sessions check after a second.
-  await client.query("set deadlock_timeout = '1min'");
-  await client.query(`begin; ${text}`);
-  return client;
-}
+  beginOn(url, `set local deadlock_timeout = '1min'; ${text}`);
 
 /** Returns how many sessions wait for a lock that the client's session holds. */
 async function countBlockedBy(client: Client): Promise<number | null> {

@@ -15,6 +15,7 @@ import { petStore } from '../../../src/store/index.ts';
 import { useProgramStore } from '../../support/databases.ts';
 import { type Gateway, openAt, startGateway } from '../../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
+import { connect } from '../../support/postgres.ts';
 import { insertSql, MODELS, referSql } from '../../support/rows.ts';
 
 const { schema } = petStore;
@@ -108,8 +109,7 @@ async function fill(): Promise<void> {
 
 const store = useProgramStore();
 beforeAll(async () => {
-  client = new Client({ connectionString: store.url });
-  await client.connect();
+  client = await connect(store.url);
   await fill();
   // Costs are not tested here: two pages of 50 with a costly filter may exceed the default.
   gateway = await startGateway({ MAX_COST: '1000000' }, openAt(store));
