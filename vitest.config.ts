@@ -64,8 +64,7 @@ const LENGTHY = [
 // Tests that take longest in `npm test`: `npm run test:quick` omits them.
 const SLOWEST = [
   'test/gateway/{cost,kinds-in-lists,pages}.test.ts',
-  'test/store/{bursts,executor,filters}.test.ts',
-  'test/store/both/{explain,idempotency,who}.test.ts',
+  'test/store/{bursts,executor,explain,filters,idempotency,who}.test.ts',
 ];
 
 export default defineConfig({
