@@ -4,21 +4,12 @@ import sql from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { resolveFrom } from '../support/browsing.ts';
-import { gateway, run, startGateway, useGateway } from '../support/gateway.ts';
+import { type Data, gateway, run, startGateway, useGateway } from '../support/gateway.ts';
 import { makeCategory, makeOrder, makePet, mutate } from '../support/make.ts';
 import { requestRaw } from '../support/raw.ts';
 import { expectError } from '../support/rest.ts';
 
-interface RestOrder {
-  id: number;
-  petId: number;
-  quantity: number;
-  shipDate?: string;
-  complete: boolean;
-}
-
-const readOrders = async (response: Response): Promise<RestOrder[]> =>
-  (await response.json()) as RestOrder[];
+const readOrders = (response: Response): Promise<Data[]> => response.json();
 
 const tagOf = async (path: string): Promise<string> => {
   const tag = (await requestRaw(gateway, 'GET', path)).headers.get('etag');

@@ -4,7 +4,14 @@ import { raw } from 'sql-template-tag';
 import { describe, expect, it } from 'vitest';
 
 import { makeArguments, MUTATIONS } from '../support/crud.ts';
-import { useGateway, gateway, run, useOther } from '../support/gateway.ts';
+import {
+  type Data,
+  gateway,
+  postOperation,
+  run,
+  useGateway,
+  useOther,
+} from '../support/gateway.ts';
 import { createSocketClient, openUntilEnd } from '../support/live.ts';
 import { makeOrder, makePet } from '../support/make.ts';
 import { callTool, connectClient } from '../support/mcp.ts';
@@ -18,41 +25,17 @@ const migrationOf = (name: string): Promise<string> =>
 const ALL = 'read pets:write inventory:write orders:write audit';
 const headersOf = async (sub: string, scope = ALL) => bearing(await mint({ sub, scope }));
 
-interface Author {
-  readonly by: string | null;
-  readonly requestId: string | null;
-  readonly operationName: string | null;
-}
+const NOBODY = { by: null, requestId: null, operationName: null };
 
-const NOBODY: Author = { by: null, requestId: null, operationName: null };
-const WHO = 'by requestId operationName';
-
-interface Change extends Author {
-  readonly __typename: string;
-  readonly kind: string;
-  readonly before: { readonly quantity: number } | null;
-  readonly after: { readonly quantity: number } | null;
-}
-
-interface InventoryChange extends Author {
-  readonly petId: string;
-  readonly before: { readonly quantity: number };
-  readonly after: { readonly quantity: number };
-}
-
-const authorOf = ({ by, requestId, operationName }: Author): Author => ({
-  by,
-  requestId,
-  operationName,
-});
+const authorOf = ({ by, requestId, operationName }: Data) => ({ by, requestId, operationName });
 
 const CHANGES = `query ($after: String) { changes(after: $after, first: 100) { nodes {
-  __typename kind ${WHO}
+  __typename kind by requestId operationName
   ... on OrderChange { before { quantity } after { quantity } }
   ... on InventoryItemChange { before { quantity } after { quantity } } } } }`;
 
 /** Returns the changes that `write` makes, read without tokens. */
-async function changesOf(write: () => Promise<unknown>): Promise<Change[]> {
+async function changesOf(write: () => Promise<unknown>): Promise<Data[]> {
   const after = await lastCursor(gateway);
   await write();
   await untilSettled(gateway.db);
@@ -60,12 +43,9 @@ async function changesOf(write: () => Promise<unknown>): Promise<Change[]> {
 }
 
 /** Returns who made the changes of `write`, each author once. */
-async function authorsOf(write: () => Promise<unknown>): Promise<Author[]> {
-  const authors = (await changesOf(write)).map(authorOf);
-  return authors.filter(
-    (author, index) =>
-      authors.findIndex((other) => JSON.stringify(other) === JSON.stringify(author)) === index,
-  );
+async function authorsOf(write: () => Promise<unknown>): Promise<Data[]> {
+  const authors = (await changesOf(write)).map((change) => JSON.stringify(authorOf(change)));
+  return Array.from(new Set(authors), (author) => JSON.parse(author));
 }
 
 const SELECTED = '__typename ... on Error { code message }';
@@ -76,12 +56,11 @@ const secured = useOther({ ...AUTH_BY_SECRET, MCP_OPERATIONS: 'src/store/tools' 
 
 /** Sends an operation as a caller, and returns the id of the request. */
 async function send(query: string, sub: string, more: Record<string, string> = {}) {
-  const headers = { ...(await headersOf(sub)), ...more };
-  const response = await post(secured, { query }, { headers });
-  const { data, errors } = await response.json();
+  const sent = { ...(await headersOf(sub)), ...more };
+  const { data, errors, headers } = await postOperation(secured, { query }, sent);
   expect(errors).toBeUndefined();
   expect(JSON.stringify(data)).not.toContain('"code"');
-  return response.headers.get('x-request-id');
+  return headers.get('x-request-id');
 }
 
 it('all changes of a mutation say who made them, and with which request', async () => {
@@ -91,7 +70,7 @@ it('all changes of a mutation say who made them, and with which request', async 
     const key = index % 2 === 0 ? `, idempotencyKey: "${name}"` : '';
     calls.push(`${name}(${args}${key})`);
   }
-  const sent: Author[] = [];
+  const sent: unknown[] = [];
   const found = await authorsOf(async () => {
     for (const [index, call] of calls.entries()) {
       const operationName = `Change_${index}`;
@@ -127,8 +106,8 @@ it.each([8, 2])(
       await all();
     });
     expect(gateway.statements.some((text) => text.includes('skip locked'))).toBe(true);
-    const authorOfOrder = (quantity: number): Author => {
-      const by = callers[quantity - 1] ?? '';
+    const authorOfOrder = (quantity: number) => {
+      const by = callers[quantity - 1];
       return { by, requestId: `of-${by}`, operationName: 'Place' };
     };
     const units = changes.map(
@@ -356,7 +335,7 @@ it("what an operator's triggers change in a statement that callers share is in n
     { after },
   );
   await run(`drop function reserve cascade`);
-  const made: readonly InventoryChange[] = changes.nodes;
+  const made: Data[] = changes.nodes;
   const reserved = made.filter(({ before, after: now }) => before.quantity - now.quantity === 20);
   expect(reserved).toHaveLength(others.length);
   for (const { by } of reserved) expect([null, 'ann']).toContain(by);

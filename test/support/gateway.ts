@@ -14,7 +14,7 @@ import { MIGRATIONS } from '../../src/store/migrations.ts';
 import { describeOnDatabases, openCopy, type TestDatabase } from './databases.ts';
 import { type CheckOf, checkResponse, createCheck, openApiOf } from './documented.ts';
 import { closeServer, listen } from './listen.ts';
-import { postForJson, TIMES_UNTIL_COMPILED } from './post.ts';
+import { post, postForJson, TIMES_UNTIL_COMPILED } from './post.ts';
 
 /** A GraphQL error as a caller receives it. */
 export interface ClientError {
@@ -175,6 +175,17 @@ export async function readinessOf(of: Gateway): Promise<unknown[]> {
 
 /** The gateway of the tests that `useGateway` or `describeOnGateways` provides. */
 export let gateway: Gateway;
+
+/** Posts an operation with headers; returns the result, and the headers of the response. */
+export async function postOperation(
+  to: { readonly url: string },
+  params: object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<GraphqlResponse & { headers: Headers }> {
+  const response = await post(to, params, { headers });
+  const { data, errors, extensions } = (await response.json()) as GraphqlResponse;
+  return { status: response.status, data, errors, extensions, headers: response.headers };
+}
 
 /** Runs SQL on the database of `gateway`, and returns the rows. */
 export const run = (text: string): Promise<Data[]> => gateway.db.write(raw(text));

@@ -12,7 +12,6 @@ import {
 } from '../../support/gateway.ts';
 import { letASecondPass } from '../../support/logged.ts';
 import { makeCategory, makePet } from '../../support/make.ts';
-import { post } from '../../support/post.ts';
 import { repeat } from '../../support/repeat.ts';
 
 const count = async (table: string): Promise<number> => {
@@ -234,8 +233,7 @@ describeOnGateways(() => {
       const query = `{ pets(last: 4) { nodes { ${aliases} } } }`;
       for (let time = 1; time <= 3; time += 1) {
         letASecondPass();
-        const response = await post(broken, { query });
-        const { data, errors, extensions } = (await response.json()) as GraphqlResponse;
+        const { data, errors, extensions } = await broken.graphql(query);
         expect(data.pets.nodes).toHaveLength(4);
         expect(errors).toHaveLength(100);
         expect(errors?.every((error) => error.extensions.status === 500)).toBe(true);
