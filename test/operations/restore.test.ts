@@ -1,11 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { useProgramStore } from '../support/databases.ts';
+import { useFolder } from '../support/folders.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { type EventStream, openEvents } from '../support/live.ts';
 import { makeCategory } from '../support/make.ts';
@@ -46,13 +45,14 @@ it('a dump with the change log of another database loses its change log when a g
 
 describe('after a restore of a copy of DATA_DIR', () => {
   let gateway: Gateway;
+  const copies = useFolder();
   /** The cursors of a change that the copy contains, and of one that it does not contain. */
   let kept: string;
   let lost: string;
 
   beforeAll(async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'store-restore-'));
-    const backup = `${folder}-backup`;
+    const backup = join(copies, 'backup');
+    const folder = join(copies, 'store');
     gateway = await startOn(folder);
     await makeCategory(gateway, 'kept');
     kept = await lastCursor(gateway);
@@ -65,11 +65,8 @@ describe('after a restore of a copy of DATA_DIR', () => {
     copy(backup, folder);
     gateway = await startOn(folder);
     await makeCategory(gateway, 'in its place');
-    return async () => {
-      await gateway.close();
-      for (const path of [folder, backup]) await rm(path, { recursive: true, force: true });
-    };
   }, 120_000);
+  afterAll(() => gateway.close());
 
   it('a client that resumes after a lost change receives CURSOR_EXPIRED, although another change has its position', async () => {
     expect(positionOf(await lastCursor(gateway))).toEqual(positionOf(lost));

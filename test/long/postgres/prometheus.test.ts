@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { type Daemon, startDaemon } from '../../support/daemon.ts';
+import { useFolder } from '../../support/folders.ts';
 import { openEvents } from '../../support/live.ts';
 import { post } from '../../support/post.ts';
 import { createStoreOn, freePort, runSql } from '../../support/postgres.ts';
@@ -67,8 +67,8 @@ let replication: Replication;
 let program: Program;
 let prometheus: Daemon;
 let address: string;
-let folder: string;
 let load: Promise<unknown>;
+const folder = useFolder();
 const end = new AbortController();
 let headers: Record<string, string>;
 
@@ -93,7 +93,6 @@ const toConfiguration = (target: string): string =>
 
 /** Starts Prometheus with the configuration of the repository. */
 async function startPrometheus(token: string): Promise<void> {
-  folder = await mkdtemp(join(tmpdir(), 'store-prometheus-'));
   const rules = readDeployed('prometheus/rules.yaml').replace('interval: 30s', 'interval: 1s');
   await writeFile(join(folder, 'rules.yaml'), rules);
   await writeFile(join(folder, 'token'), token);
@@ -184,7 +183,6 @@ describe.skipIf(!hasPrometheus)("Prometheus (needs Debian's `prometheus` package
     end.abort();
     await load;
     await prometheus.stop();
-    await rm(folder, { recursive: true, force: true });
     await killPrograms();
     await replication.stop();
   });

@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import sql from 'sql-template-tag';
@@ -8,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 
 import { type Daemon, startDaemon } from '../../support/daemon.ts';
 import { copyOnPostgres, useProgramStore } from '../../support/databases.ts';
+import { useFolder } from '../../support/folders.ts';
 import { type Gateway, openAt, startGateway } from '../../support/gateway.ts';
 import { makeCategory, makePet, stockOf } from '../../support/make.ts';
 import {
@@ -57,7 +57,7 @@ describe.skipIf(!hasPgbouncer)(
   'PgBouncer in transaction mode (needs pgbouncer on the PATH)',
   () => {
     const ENVIRONMENT = { PGBOUNCER: 'true' };
-    let folder: string;
+    const folder = useFolder();
     let pooler: Daemon;
     let port: number;
     /** Returns the URL of the same database through the pooler, or another one. */
@@ -83,7 +83,6 @@ describe.skipIf(!hasPgbouncer)(
          alter database ${name} set bytea_output to escape;
          alter database ${name} set client_connection_check_interval to '20ms'`,
       );
-      folder = await mkdtemp(join(tmpdir(), 'store-pgbouncer-'));
       [pooler, port] = await startPgbouncer(database.url, folder);
       [first, second] = await Promise.all([open(), open()]);
     });
@@ -92,7 +91,6 @@ describe.skipIf(!hasPgbouncer)(
         await Promise.all([first.close(), second.close()]);
       } finally {
         await pooler.stop();
-        await rm(folder, { recursive: true });
       }
     });
 

@@ -1,17 +1,17 @@
-import { expect, inject, it } from 'vitest';
+import { expect, it } from 'vitest';
 
-import { createDatabaseOn, dropDatabaseOn } from '../../support/postgres.ts';
+import { useProgramStore } from '../../support/databases.ts';
 import { ask, spawnProgram, startProgram } from '../../support/program.ts';
+
+const store = useProgramStore();
 
 it(
   'gateways that start at the same time on an empty database migrate it once and create one sample store',
   { timeout: 120_000 },
   async () => {
-    const { server } = inject('emptyPostgres');
-    const empty = await createDatabaseOn(server);
-    const programs = await Promise.all(
-      Array.from({ length: 2 }, () => startProgram({ DATABASE_URL: empty, SAMPLE_STORE: 'true' })),
-    );
+    await store.run('drop schema public cascade; create schema public');
+    const environment = { ...store.environment, SAMPLE_STORE: 'true' };
+    const programs = await Promise.all([startProgram(environment), startProgram(environment)]);
     const messages = programs.flatMap((started) => started.messages);
     const applied = messages.filter((message) => message.startsWith('Applied migration'));
     expect(applied.length).toBe(new Set(applied).size);
@@ -23,19 +23,15 @@ it(
       });
       expect(await started.stop()).toBe(0);
     }
-    await dropDatabaseOn(server, empty);
   },
 );
 
 it('a gateway whose port another gateway uses does not start, and says so', async () => {
-  const { server } = inject('emptyPostgres');
-  const url = await createDatabaseOn(server);
-  const first = await startProgram({ DATABASE_URL: url });
+  const first = await startProgram(store.environment);
   const { port } = new URL(first.url);
-  const second = spawnProgram('main', { DATABASE_URL: url, PORT: port });
+  const second = spawnProgram('main', { ...store.environment, PORT: port });
   expect(await second.end).toBe(1);
   const sentence = /^Cannot listen on HOST and PORT: .*EADDRINUSE/;
   expect(second.messages).toContainEqual(expect.stringMatching(sentence));
   expect(await first.stop()).toBe(0);
-  await dropDatabaseOn(server, url);
 });

@@ -53,6 +53,8 @@ const contentsOf = async (write: () => Promise<unknown>): Promise<unknown[][]> =
     after,
   ]);
 
+const typeOf = ({ node: { __typename: type } }: Data): string => type;
+
 const byText = (one: unknown[], other: unknown[]): number =>
   String(one).localeCompare(String(other));
 
@@ -197,7 +199,6 @@ describeOnGateways(() => {
   });
 
   describe('the list of changes', () => {
-    const typeOf = ({ node: { __typename: type } }: Data): string => type;
     beforeAll(async () => {
       await untilSettled(gateway.db);
       await deleteChanges(gateway);
