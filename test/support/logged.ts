@@ -47,27 +47,24 @@ export async function expectLogged({ entries }: Program, fields: object): Promis
 export async function expectNoDataLogged(program: Program): Promise<void> {
   const Authorization = `Bearer ${SECRET}`;
   const named = { name: `${SECRET} 1` };
+  const ask = (query: string, variables = {}, headers = {}): Promise<Response> =>
+    post(program, { query, variables }, { headers });
   const create =
     'mutation ($name: String!) { createCategory(input: { name: $name }) { __typename } }';
-  const outOfOrder = await post(
-    program,
-    { query: create, variables: named },
-    { headers: { Authorization } },
-  );
+  const outOfOrder = await ask(create, named, { Authorization });
   expect(await findLine(program, outOfOrder)).toMatchObject({ codes: ['INTERNAL_SERVER_ERROR'] });
   const responses = await Promise.all([
-    post(program, { query: create, variables: named }, { headers: { Cookie: SECRET } }),
-    post(program, { query: create, variables: { name: { [SECRET]: SECRET } } }),
-    post(program, { query: `{ pet(id: "${SECRET}") { name } }` }),
-    post(program, { query: `{ pets(after: "${SECRET}") { nodes { id } } }` }),
-    post(program, {
-      query:
-        'query ($n: String) { inventory { nodes { quantity } } pets(filter: { name: $n }) { totalCount nodes { inventory { quantity } } } }',
-      variables: { n: SECRET },
-    }),
-    post(program, {
-      query: `mutation { placeOrder(input: { petId: "1", quantity: 1 }, idempotencyKey: "${SECRET}") { __typename } }`,
-    }),
+    ask(create, named, { Cookie: SECRET }),
+    ask(create, { name: { [SECRET]: SECRET } }),
+    ask(`{ pet(id: "${SECRET}") { name } }`),
+    ask(`{ pets(after: "${SECRET}") { nodes { id } } }`),
+    ask(
+      'query ($n: String) { inventory { nodes { quantity } } pets(filter: { name: $n }) { totalCount nodes { inventory { quantity } } } }',
+      { n: SECRET },
+    ),
+    ask(
+      `mutation { placeOrder(input: { petId: "1", quantity: 1 }, idempotencyKey: "${SECRET}") { __typename } }`,
+    ),
     fetch(`${program.url}/store/orders?limit=${SECRET}`, { headers: { Authorization } }),
     fetch(`${program.url}/store/orders`, { headers: { 'User-Agent': SECRET } }),
   ]);
