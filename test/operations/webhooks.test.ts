@@ -24,13 +24,11 @@ const SECRET = `whsec_${randomBytes(24).toString('base64')}`;
 
 interface Attempt {
   readonly id: string;
-  /** When it arrived, in milliseconds. */
   readonly time: number;
   readonly body: string;
   readonly event: Data;
 }
 
-/** How to respond to an attempt. */
 type Answer = (response: ServerResponse) => void;
 
 const accept: Answer = (response) => void response.writeHead(204).end();
@@ -59,14 +57,12 @@ async function startReceiver(...answers: Answer[]) {
     url,
     attempts,
     names,
-    /** Waits for this many attempts. */
     received: async (count: number): Promise<void> => {
       await expect.poll(() => attempts.length).toBe(count);
     },
   };
 }
 
-/** Where a relay's gateway and receiver are, and its other settings. */
 const settingsOf = (gateway: { url: string }, receiver: { url: string }) => ({
   GATEWAY_URL: `${gateway.url}/graphql`,
   WEBHOOK_URL: `${receiver.url}/`,
@@ -334,13 +330,11 @@ describe('the relay for webhooks', () => {
   });
 });
 
-/** Returns the samples of the README in a language. */
 const samples = (language: string): string[] =>
   blocksOf(readme)
     .filter((block) => block.language === language)
     .map((block) => block.text);
 
-/** Returns JSON without its values, which are strings. */
 const withoutValues = (json = ''): string => json.trim().replaceAll(/:"[^"]*"/g, ':""');
 
 describe('docs/examples/webhooks/README.md', () => {

@@ -10,7 +10,6 @@ const FOLLOWERS_OF_EACH = 4;
 const CUT_EVERY_MS = 500;
 const MAX_WAIT_MS = 30_000;
 
-/** The fields of Subscription that are followed, by the type of their changes in the change log. */
 const FIELDS = { OrderChange: 'orderChanged', InventoryItemChange: 'inventoryChanged' };
 type Type = keyof typeof FIELDS;
 
@@ -31,7 +30,6 @@ function follow(gateway: GatewayProcess, journal: Journal, type: Type, start: st
   const closed = new AbortController();
   let after = start;
   let stream: EventStream | undefined;
-  /** Subscribes and reads until the connection ends. */
   const readAll = async (): Promise<void> => {
     const args = `(after: "${after}")`;
     stream = await openEvents(gateway, `subscription { change: ${field}${args} { cursor } }`);
@@ -45,7 +43,6 @@ function follow(gateway: GatewayProcess, journal: Journal, type: Type, start: st
       cursors.push(after);
     }
   };
-  /** Cuts the connection, as a network failure would. */
   const cut = (): void => stream?.disconnect();
   const run = async (): Promise<void> => {
     while (!closed.signal.aborted) {
@@ -79,7 +76,6 @@ export async function startFollowers(gateway: GatewayProcess, client: Client, jo
 
   const followers = {
     received: 0,
-    /** Compares what was received with the change log, while no honest caller writes. */
     check: async (): Promise<void> => {
       const changes: Page['changes']['nodes'][number][] = [];
       for (let hasMore = true; hasMore;) {

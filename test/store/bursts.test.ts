@@ -35,7 +35,6 @@ const COSTLY = `petChanged(after: $after) { pet { name category { ${[1, 2, 3, 4,
   .map((index) => `a${index}: pets(first: 3) { nodes { name category { name } } }`)
   .join(' ')} } } }`;
 
-/** Subscribes to the changes after a cursor, or from now on. */
 const follow = (field: string, after?: string): Promise<EventStream> =>
   openUntilEnd(gateway, {
     query: `subscription ($after: String) { changed: ${field} }`,
@@ -58,11 +57,9 @@ async function makeChanges(count: number): Promise<{ after: string; names: strin
   return { after, names: Array.from({ length: count }, (_, index) => `pet ${index + 1}`) };
 }
 
-/** Returns how many statements have read pets since the list of statements was emptied. */
 const countReads = (): number =>
   gateway.statements.filter((text) => /from "?pets/.test(text)).length;
 
-/** Returns how many statements have read old changes since then. */
 const countPages = (): number =>
   gateway.statements.filter((text) => text.includes(`where type in ('Pet') and`)).length;
 

@@ -16,7 +16,6 @@ const LISTS = [
   ['the change log', 'changes', ''],
 ] as const;
 
-/** Returns a page of a list. */
 async function page(list: string, parent: string, variables: object): Promise<Data> {
   const id = list === 'changes' ? 'cursor' : 'id';
   const fields = `list: ${list}(first: $first, after: $after, last: $last, before: $before) {
@@ -43,7 +42,6 @@ const pages = record({
   ),
 });
 
-/** Returns the page of a list that is sliced from all of its rows. */
 function sliceOf({ edges: all, totalCount }: Data, { after = -1, before, size }: Data) {
   const between: Data[] = all.slice(after + 1, before);
   const { first = 20, last } = size;

@@ -34,7 +34,6 @@ interface Explain {
 
 type Explained = GraphqlResponse & { explain: Explain };
 
-/** Posts an operation with the header, and returns its response and explanation. */
 async function explain(
   query: string,
   { on = gateway, headers = {}, ...params }: Options = {},

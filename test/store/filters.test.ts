@@ -54,7 +54,6 @@ const CATEGORIES: [string, Keep][] = [
   ['{ ids: ["3", 4, "99", "3"] }', ({ id }) => id === 3 || id === 4],
 ];
 
-/** Returns a name in lower case, without accents. */
 const fold = (name: string): string =>
   name.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase();
 
@@ -130,7 +129,6 @@ const INVENTORY: [string, Keep][] = [
 ];
 
 interface List {
-  /** The query up to the list's arguments. */
   readonly open: string;
   readonly id: string;
   /** The sort orders: each field, and the value by which rows are compared. */
@@ -235,7 +233,6 @@ async function walk({ open, id }: List, args: string, size: 'first' | 'last') {
   return { ids: (size === 'first' ? pages : pages.toReversed()).flat(), counts };
 }
 
-/** Returns the ids of some rows in the order of a list. */
 function sorted({ sorts }: List, rows: Row[], field: string, direction: string): number[] {
   const sign = direction === 'ASC' ? 1 : -1;
   const compare = (a: Row, b: Row): number => {

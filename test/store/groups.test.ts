@@ -56,7 +56,6 @@ const FILTERS: readonly (readonly [filter: object, condition: string])[] = [
   [{ petId: '7' }, 'pet_id = 7'],
 ];
 
-/** Returns a query for groups, with all fields of the keys. */
 const queryOf = (by: readonly Key[]): string => {
   const fields = by.map((key) =>
     key === 'CATEGORY_ID' ? 'categoryId category { id }' : KEYS[key][0],
@@ -93,7 +92,6 @@ const byGraphqlJs = (query: string, variables?: Record<string, unknown>) => {
   return gateway.data(`${query} # ${documents}`, variables);
 };
 
-/** Expects the same data from graphql-js and from one compiled statement. */
 const expectOneStatement = async (...args: Parameters<typeof expectData>): Promise<void> =>
   expect(await expectData(...args)).toBe(1);
 

@@ -57,7 +57,6 @@ interface Sent {
   readonly variables?: object | undefined;
 }
 
-/** Posts an operation; the pet is in the variable `petId`. */
 async function send(query: string, { header, extensions, variables }: Sent = {}, to = gateway) {
   const params = { query, variables: { petId, ...variables }, extensions };
   const headers = header === undefined ? {} : { 'Idempotency-Key': header };

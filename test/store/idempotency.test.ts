@@ -7,7 +7,6 @@ import { gateway, postOperation, run, useGateway } from '../support/gateway.ts';
 import { deleteKeys } from '../support/maintenance.ts';
 import { makeOrder, makePet, mutate, stockOf } from '../support/make.ts';
 
-/** All rows of the store, as one string for each table. */
 const ALL_ROWS = raw(
   Object.values(TABLES)
     .map(({ name }) => `select string_agg(row::text, ',' order by row::text) from ${name} row`)

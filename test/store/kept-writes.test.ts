@@ -13,7 +13,6 @@ const open: OpenDatabase = async (config, log) => {
   return { ...db, queryOlder: db.query };
 };
 
-/** Returns a mutation that reads fields of a pet after its write. */
 const placeWith = (fields: string): string =>
   `mutation ($petId: ID!, $n: Int, $yes: Boolean = false) {
     placeOrder(input: { petId: $petId, quantity: 1 }) { ... on Order { id quantity @skip(if: $yes) pet { ...F } } }

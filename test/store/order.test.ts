@@ -29,7 +29,6 @@ const reschedule = (id: string, shipDate?: string | null) =>
 const HOUR_MS = 3_600_000;
 const hoursAgo = (hours: number): string => new Date(Date.now() - hours * HOUR_MS).toISOString();
 
-/** Returns the stored ship date of an order. */
 const dateOf = async (id: string) =>
   (await gateway.data('query ($id: ID!) { order(id: $id) { shipDate } }', { id })).order.shipDate;
 

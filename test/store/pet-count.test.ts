@@ -4,7 +4,6 @@ import { useGateway, expectData, gateway } from '../support/gateway.ts';
 import { openEvents, subscriptionTo } from '../support/live.ts';
 import { makeCategory, makePet } from '../support/make.ts';
 
-/** Creates a category with this many pets, and returns its id and those of the pets. */
 async function makePets(count: number): Promise<{ id: string; petIds: string[] }> {
   const id = await makeCategory(gateway);
   const petIds = [];

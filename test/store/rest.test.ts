@@ -26,14 +26,12 @@ const fillOrders = async (count: number): Promise<void> => {
   await run(`update orders set complete = true where quantity % 2 = 0`);
 };
 
-/** Creates a view of 20,000 orders in place of the table. */
 const createOrdersView = (quantity: string): Promise<unknown> =>
   run(`
     create view orders as select id::bigint, 1::bigint as pet_id, ${quantity} as quantity,
       null::timestamptz as ship_date, false as complete
     from generate_series(1, 20000) as id`);
 
-/** Requests all orders on a connection of its own. */
 function requestOrders(): Socket {
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
   socket.write('GET /store/orders HTTP/1.1\r\nHost: localhost\r\n\r\n');

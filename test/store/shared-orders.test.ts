@@ -19,7 +19,6 @@ interface Line {
 const placeAtOnce = (lines: readonly Line[]) =>
   Promise.all(lines.map((input) => mutate(gateway, 'placeOrder', { input }, PLACED)));
 
-/** Returns the orders of a pet by their ids. */
 async function ordersOf(petId: string): Promise<Map<string, Line>> {
   const { orders } = await gateway.data(
     `query ($filter: OrderFilter) {

@@ -61,7 +61,6 @@ const changed = async (stream: EventStream) => (await stream.data()).changed;
 
 const NAMES = '{ cursor after { name } }';
 
-/** Subscribes to the changes to categories after a cursor. */
 const namesAfter = (after: string): Promise<EventStream> =>
   subscribe(`categoryChanged(after: $after) ${NAMES}`, { after });
 

@@ -11,7 +11,6 @@ import { requestRaw } from '../support/raw.ts';
 import { expectError } from '../support/rest.ts';
 import { lastCursor, untilSettled } from '../support/settled.ts';
 
-/** Returns everything that can be selected of a row: its values, and the rows that it refers to. */
 function selectionOf(type: string): string {
   const found = petStore.schema.getType(type);
   const fields = isObjectType(found) ? Object.values(found.getFields()) : [];

@@ -8,7 +8,6 @@ interface Target {
 
 export const REQUEST = 'GET /pets/1 HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
-/** Opens a connection. */
 export const connectTo = ({ url }: Target): Socket =>
   connect(Number(new URL(url).port), '127.0.0.1');
 

@@ -17,7 +17,6 @@ export interface Params {
 
 type ResponseWithCost = GraphqlResponse & { cost: { requested: number; allowed: number } };
 
-/** Posts an operation and requests its cost. */
 export async function askCost(gateway: Gateway, params: Params): Promise<ResponseWithCost> {
   const report = { 'graphql-cost': 'report' };
   const { headers: _, ...response } = await postOperation(gateway, params, report);
@@ -43,7 +42,6 @@ export function estimateOf({ query, variables, operationName }: Operation) {
   return operation.estimate(variables);
 }
 
-/** The number of fields in a result. */
 export const countFields = (data: unknown): number =>
   typeof data === 'object' && data !== null
     ? Object.values(data).reduce<number>(

@@ -64,7 +64,6 @@ export const MUTATIONS: readonly string[] = Object.keys(FIELDS);
 /** The names of the mutations that tests list by hand. */
 export const CUSTOM = MUTATIONS.filter((name) => !CRUD.some((one) => one.name === name));
 
-/** Returns the id of a row of a type. */
 type IdOf = (type: string) => string;
 
 const OF_SCALAR: Readonly<Record<string, (n: number) => unknown>> = {
@@ -155,7 +154,6 @@ export function argumentsFor(
   return `input: [{ ${[idArgument, ...input].join(', ')} }]`;
 }
 
-/** Returns the type of what a mutation returns if it succeeds. */
 function successOf(name: string): GraphQLObjectType | undefined {
   const result = getNamedType(FIELDS[name]?.type);
   return isUnionType(result) ? result.getTypes()[0] : undefined;

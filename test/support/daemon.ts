@@ -4,7 +4,6 @@ import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process'
 export interface Daemon {
   readonly process: ChildProcess;
   readonly ended: Promise<unknown>;
-  /** Returns its log so far. */
   log(): string;
   /** Ends it with SIGTERM. */
   stop(): Promise<void>;

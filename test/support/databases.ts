@@ -61,7 +61,6 @@ export function describeOnDatabases(declareTests: (database: DatabaseKind) => vo
 // Unused PGlites: creating one takes five times as long as resetting one.
 const idle: PGlite[] = [];
 
-/** Removes everything from a database, applies migrations, and restores the settings of a new session. */
 async function reset(pglite: PGlite, migrations: URL): Promise<void> {
   await pglite.exec('rollback');
   await pglite.exec('discard all');
@@ -88,10 +87,8 @@ export async function copyOnPostgres(): Promise<{ url: string; drop: () => Promi
   return { url, drop: () => dropDatabaseOn(server, url) };
 }
 
-/** A database, with its URL if it is on PostgreSQL. */
 export type TestDatabase = Database & { readonly url?: string };
 
-/** A copy of the empty database, without a gateway. */
 export interface RawDatabase {
   /** Runs SQL and returns the rows of the last statement. */
   run(sql: string): Promise<Record<string, unknown>[]>;
@@ -102,7 +99,6 @@ export interface RawDatabase {
   close(): Promise<void>;
 }
 
-/** Runs a function, and returns the messages that it logs. */
 async function collectLog(run: (log: Log) => Promise<void>): Promise<string[]> {
   const messages: string[] = [];
   const add = (entry: unknown, message?: string): void =>

@@ -77,7 +77,6 @@ const writesOf = (creates: boolean): string[] =>
 const toMutation = (call: string): string =>
   `mutation { ${call} { __typename ... on Error { message } } }`;
 
-/** Returns the names of all mutations, of their arguments and of the fields of all inputs. */
 function namesOf(schema: GraphQLSchema): string[] {
   const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});
   const inputs = Object.values(schema.getTypeMap()).filter(isInputObjectType);

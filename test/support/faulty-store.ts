@@ -32,7 +32,6 @@ export interface FilledStore {
   readonly spoilValues: () => Promise<void>;
 }
 
-/** Fills the store. */
 export async function fillStore(db: Database): Promise<FilledStore> {
   const run = (sql: string): Promise<unknown> => db.write(raw(sql));
   await run(`insert into categories (name, description) values

@@ -15,7 +15,6 @@ export function letASecondPass(): void {
   vi.spyOn(performance, 'now').mockImplementation(() => now() + passedMs);
 }
 
-/** The message of a request's log line. */
 export const ENDED = 'A request ended.';
 
 /**
@@ -28,7 +27,6 @@ export const FAULTS = `
   alter table inventory_items rename column quantity to number;
   alter table orders rename to gone`;
 
-/** Returns a request's log line. */
 export async function findLine({ entries }: Program, response: Response): Promise<LogEntry> {
   await response.arrayBuffer();
   const requestId = response.headers.get('x-request-id');
@@ -38,7 +36,6 @@ export async function findLine({ entries }: Program, response: Response): Promis
   return entries.find(isLine) ?? { msg: '' };
 }
 
-/** Waits for a line of the log with these fields. */
 export async function expectLogged({ entries }: Program, fields: object): Promise<void> {
   await expect.poll(() => entries).toContainEqual(expect.objectContaining(fields));
 }

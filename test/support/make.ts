@@ -39,7 +39,6 @@ export const insertRows = (
 export const nodeIdOf = (type: string, id: string): string =>
   Buffer.from(`${type}_${id}`).toString('base64url');
 
-/** Creates a category and returns its id. */
 export const makeCategory = async (gateway: Gateway, name = 'Cats'): Promise<string> =>
   (await mutate(gateway, 'createCategory', { input: { name } }, '... on Category { id }')).id;
 

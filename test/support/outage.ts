@@ -25,7 +25,6 @@ export function openWatched(
   };
 }
 
-/** Whether a statement fails. */
 type Fails = (isRead: boolean, text: string) => boolean;
 
 /** Creates a database that a test can make fail, for example right after a write. */

@@ -44,9 +44,7 @@ const UP = ['running', 'streaming'];
 /** A PostgreSQL server and the Patroni that runs it. */
 export class Member {
   readonly name: string;
-  /** The URL of the server's database `store`. */
   readonly url: string;
-  /** The URL of Patroni's REST API. */
   readonly api: string;
   readonly port: number;
   /** Each with its usual targets. */
@@ -112,7 +110,6 @@ export class Member {
     rmSync(this.#pidFile, { force: true });
   }
 
-  /** Kills the member and closes its links. */
   async stop(): Promise<void> {
     await this.kill();
     await Promise.all(this.#links.map(([link]) => link.close()));

@@ -54,7 +54,6 @@ const INITDB_FLAGS = [
 ];
 const LOCALE_FLAGS = ['--locale=C.UTF-8', '--lc-messages=C'];
 
-/** Creates the data folder of a server, in `folder`. */
 export async function createCluster(folder: string, programs: PostgresPrograms): Promise<string> {
   const dataFolder = join(folder, 'data');
   const passwordFile = join(folder, 'password');

@@ -49,7 +49,6 @@ const MAY_BE_ZERO = new Set([
 
 const FOLLOW = 'subscription Follow { categoryChanged { kind } }';
 
-/** The repeated load: reads, writes, deprecated calls and faults. */
 const LOAD: readonly object[] = [
   { query: PETS },
   { query: NESTED, variables: { first: 2 } },
@@ -91,7 +90,6 @@ const toConfiguration = (target: string): string =>
     .replace('/etc/prometheus/pet-store-gateway.token', 'token')
     .replace('127.0.0.1:4000', target);
 
-/** Starts Prometheus with the configuration of the repository. */
 async function startPrometheus(token: string): Promise<void> {
   const rules = readDeployed('prometheus/rules.yaml').replace('interval: 30s', 'interval: 1s');
   await writeFile(join(folder, 'rules.yaml'), rules);
@@ -110,7 +108,6 @@ async function startPrometheus(token: string): Promise<void> {
   );
 }
 
-/** Queries Prometheus. Rejects on an error. */
 async function ask<Data>(path: string): Promise<Data> {
   const response = await fetch(`http://${address}/api/v1/${path}`);
   const { data, error } = (await response.json()) as { data: Data; error?: string };
@@ -123,7 +120,6 @@ interface Sample {
   readonly value: readonly [number, string];
 }
 
-/** Evaluates an expression now. */
 const query = async (expr: string): Promise<Sample[]> =>
   (await ask<{ result: Sample[] }>(`query?query=${encodeURIComponent(expr)}`)).result;
 
@@ -135,7 +131,6 @@ async function findFailing(): Promise<unknown[]> {
   return rules.filter(({ health }) => health !== 'ok');
 }
 
-/** Replaces the variables of the dashboard. */
 const fill = (expr: string): string =>
   expr
     .replaceAll('$job', 'pet-store-gateway')
@@ -143,7 +138,6 @@ const fill = (expr: string): string =>
     .replaceAll('$__rate_interval', '10s')
     .replaceAll('$__range', '5m');
 
-/** Returns the largest value that a query returns; undefined if it returns none. */
 async function largest(expr: string): Promise<number | undefined> {
   const samples = await query(fill(expr));
   const values = samples

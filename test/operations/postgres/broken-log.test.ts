@@ -24,7 +24,6 @@ afterEach(killPrograms);
 
 const BATCH = 1000;
 
-/** Sends a thousand requests on one connection, each of which logs a line. */
 async function logRequests(url: string): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   for (let count = 0; count < BATCH; count += 1) {
@@ -54,7 +53,6 @@ async function expectUndisturbed(program: Program, url: string): Promise<void> {
   expect(performance.now() - begin).toBeLessThan(10_000);
 }
 
-/** Expects that of a gateway whose log goes to a file that can't be written to. */
 async function expectUndisturbedBy(path: string): Promise<void> {
   const port = String(await freePort());
   const file = openSync(path, 'w');

@@ -14,7 +14,6 @@ const PLACE = `mutation { placeOrder(input: { petId: "1", quantity: 2 }, idempot
 const page = (list: string, fields: string): string =>
   `${list}(first: 100) { totalCount nodes { ${fields} } }`;
 
-/** Returns everything that callers can read in a store. */
 async function readStore(gateway: Program): Promise<unknown> {
   const rows = await ask(
     gateway,

@@ -29,7 +29,6 @@ const EVERY_COUNT = `
   commit;
   select pg_advisory_lock(7)`;
 
-/** Waits until this many statements wait for the lock. */
 async function untilWaiting(count: number): Promise<void> {
   await expect.poll(() => countLockWaits(gateway.databaseUrl)).toBe(count);
 }

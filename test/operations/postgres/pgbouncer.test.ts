@@ -24,7 +24,6 @@ const hasPgbouncer = spawnSync(PROGRAM, ['--version']).status === 0;
 // Fewer than the connections of the gateways, which therefore share them.
 const SERVER_CONNECTIONS = 2;
 
-/** Starts PgBouncer in front of PostgreSQL, and returns its port. */
 async function startPgbouncer(
   server: string,
   folder: string,
@@ -66,7 +65,6 @@ describe.skipIf(!hasPgbouncer)(
     const database = useProgramStore();
     const askPooler = (command: string) =>
       runSql(`postgresql://anybody@127.0.0.1:${port}/pgbouncer`, command);
-    /** Starts a gateway on a database through the pooler. */
     const open = ({ url }: { url: string } = database, variables = {}): Promise<Gateway> =>
       startGateway({ ...ENVIRONMENT, ...variables }, openAt(through(url)));
     let first: Gateway;

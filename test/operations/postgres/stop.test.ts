@@ -43,7 +43,6 @@ async function untilNotListening(): Promise<void> {
   await expect.poll(isListening).toBe(false);
 }
 
-/** Counts all orders, or the orders for a pet. */
 async function countOrders(petId: string | null = null): Promise<number> {
   const [row] = await gateway.db.query<{ count: number }>(sql`select count(*)::integer as count
     from orders where coalesce(pet_id = ${petId}::bigint, true)`);

@@ -36,7 +36,6 @@ interface Page {
 const page = async (variables: Record<string, unknown>): Promise<Page> =>
   (await gateway.data(CHANGES, variables)).changes;
 
-/** Returns the changes that `write` makes. */
 async function changesOf(write: () => Promise<unknown>): Promise<Data[]> {
   const after = await lastCursor(gateway);
   await write();
@@ -72,7 +71,6 @@ const age = (place: number, time = `now() - interval '2 hours'`): Promise<unknow
 
 const IN_FUTURE = `now() + interval '400 days'`;
 
-/** Returns the ids of all categories in the change log, and the cursors of their changes. */
 async function kept(): Promise<{ ids: unknown[]; cursors: string[] }> {
   const { edges } = await page({ first: 100 });
   return {
@@ -81,7 +79,6 @@ async function kept(): Promise<{ ids: unknown[]; cursors: string[] }> {
   };
 }
 
-/** Returns a cursor with another time, or without one. */
 function withTime(cursor = '', ...time: string[]): string {
   const position: unknown[] = JSON.parse(Buffer.from(cursor, 'base64url').toString());
   return Buffer.from(JSON.stringify([...position.slice(0, 3), ...time])).toString('base64url');

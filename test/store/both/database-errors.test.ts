@@ -30,7 +30,6 @@ async function rejectCommits(table: string): Promise<() => Promise<void>> {
   };
 }
 
-/** Mutations with an idempotency key and without, and the tables that they write to. */
 const WRITES = [
   ['createCategory(input: { name: "Newts" })', 'categories'],
   ['createCategory(input: { name: "Newts" }, idempotencyKey: "category")', 'categories'],
@@ -38,7 +37,6 @@ const WRITES = [
   ['placeOrder(input: { petId: "1", quantity: 2 }, idempotencyKey: "order")', 'orders'],
 ] as const;
 
-/** Sends a mutation. */
 const mutate = (mutation: string): Promise<GraphqlResponse> =>
   gateway.graphql(`mutation { ${mutation} { ... on Error { code } } }`);
 
@@ -73,7 +71,6 @@ const UNEXPECTED = {
   extensions: { code: 'INTERNAL_SERVER_ERROR', status: 500 },
 };
 
-/** The line in the log for a missing table. */
 const lineOf = (table: string, omitted?: number): object => ({
   err: { message: expect.stringContaining(table) as unknown },
   omitted,
@@ -150,7 +147,6 @@ describeOnGateways(() => {
     });
     afterAll(() => run('comment on table categories is null'));
 
-    /** Sends writes with and without a transaction; returns the code of each error. */
     async function write(): Promise<unknown[]> {
       const key = `idempotencyKey: "a key"`;
       const responses = await Promise.all(

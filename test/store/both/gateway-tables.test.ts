@@ -6,7 +6,6 @@ import { describeOnDatabases, openRaw, type RawDatabase } from '../../support/da
 
 const FILE = 'src/gateway/database/gateway-tables.sql';
 
-/** A store with one table, whose changes are recorded. */
 const NEW_STORE = `
   create table categories (id bigint primary key, name varchar);
   select record_changes_of('categories', 'Category', 'id'), make_searchable('categories', 'id', 'name')`;

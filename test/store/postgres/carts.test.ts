@@ -11,7 +11,6 @@ const CALLERS = 40;
 const STOCK = 12;
 const PETS = 6;
 
-/** Two gateways on one database. */
 let first: Gateway;
 let second: Gateway;
 const store = useProgramStore();
@@ -31,7 +30,6 @@ interface Result {
   orders?: { id: string }[];
 }
 
-/** Sends a mutation to one of the gateways. */
 const change = (turn: number, ...mutation: Mutation): Promise<Result> =>
   mutate(turn % 2 === 0 ? first : second, ...mutation);
 
@@ -113,7 +111,6 @@ const updatePet: Act = (ledger, turn) => {
   return change(turn, 'updatePet', { id: ledger.anyPet(), input: { status } });
 };
 
-/** Tries to delete a pet, which fails if the pet has orders. */
 const deletePet: Act = async (ledger, turn) => {
   const id = ledger.anyPet();
   const response = await change(turn, 'deletePet', { id });

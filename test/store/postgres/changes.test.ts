@@ -25,7 +25,6 @@ afterAll(async () => {
   for (const each of [first, second, polling]) await each.close();
 });
 
-/** Returns the names of the categories in the change log, in order. */
 async function recorded(): Promise<string[]> {
   const { changes } = await first.data(
     '{ changes(last: 100, filter: { types: [CATEGORY] }) { nodes { ... on CategoryChange { after { name } } } } }',

@@ -35,7 +35,6 @@ afterEach(async () => {
   await untilNoStreams(gateway);
 });
 
-/** Makes all statements on a table wait. */
 async function lock(table: string): Promise<void> {
   const release = await holdLock(url, `lock table ${table}`);
   unlock = async () => {
@@ -48,7 +47,6 @@ async function expectWaiting(statements: number): Promise<void> {
   await expect.poll(() => countLockWaits(url), { interval: 10 }).toBe(statements);
 }
 
-/** Stops waiting for a response. */
 type Leave = () => void;
 
 function askByHttp(query: string): Leave {
@@ -81,7 +79,6 @@ const WAYS: Record<string, (query: string) => Leave | Promise<Leave>> = {
   },
 };
 
-/** Sends a query on two WebSockets at the same time; returns both. */
 async function askTwice(query: string): Promise<[RawSocket, RawSocket]> {
   const both = [await openInitialized(gateway), await openInitialized(gateway)] as const;
   for (const { socket } of both) sockets.add(socket);
@@ -90,7 +87,6 @@ async function askTwice(query: string): Promise<[RawSocket, RawSocket]> {
   return [...both];
 }
 
-/** Makes a change, and makes statements that read pets wait. */
 async function changeWithLock(): Promise<void> {
   // This transaction starts first, because the lock's transaction would hold back the changes of later ones.
   const client = await begin(url, `insert into categories (name) values ('Cats')`);
@@ -99,7 +95,6 @@ async function changeWithLock(): Promise<void> {
   await client.end();
 }
 
-/** Repeats a query until it is compiled. */
 async function compile(query: string): Promise<void> {
   for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
     await gateway.data(query);
@@ -107,7 +102,6 @@ async function compile(query: string): Promise<void> {
   }
 }
 
-/** Expects every connection in the pool to be usable. */
 async function expectFullPool(): Promise<void> {
   await lock('pets');
   const all = Array.from({ length: POOL_SIZE }, (_, index) =>

@@ -28,7 +28,6 @@ beforeAll(() => {
 const placeOrder = (petId: string, idempotencyKey?: string) =>
   mutate(gateway, 'placeOrder', { input: { petId, quantity: 1 }, idempotencyKey });
 
-/** Starts a transaction that takes locks. */
 const begin = (text: string): Promise<Client> =>
   // PostgreSQL aborts the first session that detects a deadlock; the gateway's sessions check after a second.
   beginOn(url, `set local deadlock_timeout = '1min'; ${text}`);
@@ -158,7 +157,6 @@ const createTrigger = (statement: string): Promise<unknown> =>
       when (new.quantity = 7) execute function hinder()`,
   );
 
-/** Places an order at a gateway; returns the order, or the code of the error. */
 async function placeAt(at: Gateway, petId: string, quantity: number) {
   const { data, errors } = await at.graphql(
     `mutation ($input: NewOrder!) {

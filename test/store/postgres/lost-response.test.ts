@@ -75,7 +75,6 @@ async function sendAndLose(operation: string, lost: Loss, text: string | RegExp)
   return response;
 }
 
-/** Returns how many orders there are for some pets, and for how many units. */
 async function ordersOf(...petIds: string[]): Promise<unknown> {
   const [row] = await runSql(
     database.url,

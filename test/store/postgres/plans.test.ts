@@ -68,7 +68,6 @@ end $$`;
 type Value = string | number | boolean | null;
 
 interface Statement {
-  /** What the gateway was asked for. */
   request: string;
   sql: string;
   parameters: (Value | Value[])[];
@@ -128,7 +127,6 @@ function toLiteral(value: Value | Value[]): string {
 }
 
 interface Plan {
-  /** The tables that it scans sequentially. */
   scanned: string[];
   rowsRead: number;
   /** What a condition converts or folds again for each row, which takes longer than the comparison. */
@@ -163,7 +161,6 @@ function toPlan(root: Node): Plan {
   };
 }
 
-/** Returns the plans of a statement: the one for its values, and the generic plan if PostgreSQL may use it. */
 async function explain({ sql, parameters, planning }: Statement): Promise<Plan[]> {
   const values = parameters.length > 0 ? `(${parameters.map(toLiteral).join(', ')})` : '';
   const measured = `explain (analyze, timing off, format json) execute sent${values};`;
@@ -181,7 +178,6 @@ async function explain({ sql, parameters, planning }: Statement): Promise<Plan[]
   return plans;
 }
 
-/** Returns the statements that the gateway sends for a request. */
 async function sentFor(request: string, send: () => Promise<unknown>): Promise<Statement[]> {
   sending.mockClear();
   await send();
@@ -199,7 +195,6 @@ what the statement is sorted by, then on the id, such as (category_id, (array[qu
 CONTRIBUTING.md. If no index can help, because the filter is about another table or matches most rows of this test, add
 it to FILTERS: as \`frequent\`, or with a value that few rows have. COLUMNS has the values of the rows.`;
 
-/** Expects each statement to read few rows without scanning a table. */
 async function expectFewRows(statements: readonly Statement[], limit: number): Promise<void> {
   expect(statements).not.toEqual([]);
   for (const statement of statements) {
@@ -306,7 +301,6 @@ const VALUES: Readonly<Record<string, string>> = {
   Date: '"2026-08-01"',
 };
 
-/** Returns a filter by one field, with a value that is derived from its type. */
 function filterBy({ name, type }: GraphQLInputField): string {
   const named = getNamedType(type);
   const value = isEnumType(named) ? named.getValues()[0]?.name : VALUES[named.name];
@@ -316,7 +310,6 @@ function filterBy({ name, type }: GraphQLInputField): string {
 
 const BOTH_ENDS = ['first: 20', 'last: 20'];
 
-/** All lists of the schema that have a filter and an order. */
 const LISTS = Object.values(schema.getTypeMap())
   .filter(isObjectType)
   .flatMap((parent) => {

@@ -38,7 +38,6 @@ const PLAY_REPLICA = `
 const SEARCH_PATH = 'options=-csearch_path%3Dreplica,pg_catalog,public';
 
 const database = useProgramStore();
-/** What DATABASE_REPLICA_URL leads to. */
 let balancer: Proxy;
 let gateway: ReplicatedGateway;
 let petId: string;

@@ -9,7 +9,6 @@ import { deleteChanges, deleteKeys } from '../../support/maintenance.ts';
 import { runSql } from '../../support/postgres.ts';
 import { warningsAtStart } from '../../support/start.ts';
 
-/** Creates a database, and a role for its gateways. */
 async function createRole() {
   const { url, drop } = await copyOnPostgres();
   const role = `role_${new URL(url).pathname.slice(1)}`;

@@ -19,7 +19,6 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-/** Opens the store on the database and returns the warnings in the log. */
 const readWarnings = (environment: Record<string, string> = {}): Promise<unknown[]> =>
   warningsAtStart({ DATABASE_URL: database.url, ...environment });
 
