@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import type { PGlite } from '@electric-sql/pglite';
-import { beforeAll, describe, inject } from 'vitest';
+import { beforeAll, beforeEach, describe, inject, onTestFinished } from 'vitest';
 
 import type { Config } from '../../src/gateway/config/config.ts';
 import type { Database } from '../../src/gateway/database/database.ts';
@@ -87,6 +87,17 @@ export async function copyOnPostgres(): Promise<{ url: string; drop: () => Promi
   return { url, drop: () => dropDatabaseOn(server, url) };
 }
 
+/** Gives each test of a file or a describe() a copy of the empty database on PostgreSQL, with this URL. */
+export function useCopy(): () => string {
+  let url = '';
+  beforeEach(async () => {
+    const copy = await copyOnPostgres();
+    ({ url } = copy);
+    return copy.drop;
+  });
+  return () => url;
+}
+
 export type TestDatabase = Database & { readonly url?: string };
 
 export interface RawDatabase {
@@ -162,6 +173,17 @@ export const openCopyOnPostgres = async (config: Config, log: Log): Promise<Test
 /** Opens a copy of the empty PGlite for a gateway; closing the database resets the PGlite. */
 export const openCopyOnPglite = async (config: Config, log: Log): Promise<TestDatabase> =>
   (await openRawPglite()).open(config, log);
+
+/** Creates a role for a database until the test ends; returns its name, and the URL with which it connects. */
+export async function createRoleOn(url: string): Promise<{ role: string; href: string }> {
+  const role = `role_${new URL(url).pathname.slice(1)}`;
+  await runSql(url, `create role ${role} login password 'x'`);
+  // A database that is removed meanwhile takes the role's rights with it.
+  onTestFinished(
+    async () => void (await runSql(inject('emptyPostgres').server, `drop role ${role}`)),
+  );
+  return { role, href: Object.assign(new URL(url), { username: role, password: 'x' }).href };
+}
 
 /** A store for the programs or gateways that a test starts. */
 export interface ProgramStore {

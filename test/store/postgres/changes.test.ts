@@ -2,7 +2,7 @@ import { once } from 'node:events';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { copyOnPostgres, useProgramStore } from '../../support/databases.ts';
+import { copyOnPostgres, createRoleOn, useProgramStore } from '../../support/databases.ts';
 import { type Gateway, openAt, startGateway } from '../../support/gateway.ts';
 import { countStreams, type EventStream, openEvents } from '../../support/live.ts';
 import { makeCategory } from '../../support/make.ts';
@@ -68,37 +68,33 @@ describe('an open transaction', () => {
 });
 
 describe('SQL that an operator runs', () => {
-  const ROLE = `clerk_${process.pid}`;
-
   it('neither requires nor gains access to the change log', async () => {
+    const { role, href } = await createRoleOn(store.url);
     await runSql(
       store.url,
-      `create role ${ROLE};
-       grant insert, update, delete, select, truncate on all tables in schema public to ${ROLE};
-       revoke all on changes, settled_changes from ${ROLE}`,
+      `grant insert, update, delete, select, truncate on all tables in schema public to ${role};
+       revoke all on changes, settled_changes from ${role}`,
     );
     await runSql(
-      store.url,
-      `set role ${ROLE}; insert into categories (id, name) values (9000, 'by a clerk');
+      href,
+      `insert into categories (id, name) values (9000, 'by a clerk');
        update categories set name = 'by a clerk, again' where id = 9000`,
     );
     await expect
       .poll(async () => (await recorded()).slice(-2))
       .toEqual(['by a clerk', 'by a clerk, again']);
     for (const name of ['changes', 'settled_changes']) {
-      await expect(runSql(store.url, `set role ${ROLE}; delete from ${name}`)).rejects.toThrow(
-        'denied',
-      );
+      await expect(runSql(href, `delete from ${name}`)).rejects.toThrow('denied');
     }
     // If this were allowed, the role could write to the change log with the rights of the function's owner.
     await expect(
       runSql(
-        store.url,
-        `set role ${ROLE}; create temp table own (id integer);
+        href,
+        `create temp table own (id integer);
          create trigger own after insert on own for each row execute function public.record_pets()`,
       ),
     ).rejects.toThrow('permission denied for function');
-    await runSql(store.url, `drop owned by ${ROLE}; drop role ${ROLE}`);
+    await runSql(store.url, `drop owned by ${role}`);
   });
 
   it('has its changes recorded whatever the search path, even if the path contains tables and operators with the same names', async () => {

@@ -1,26 +1,22 @@
 import { readFileSync } from 'node:fs';
 
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import type { Store } from '../../../src/gateway/index.ts';
 import { petStore } from '../../../src/store/index.ts';
-import { copyOnPostgres } from '../../support/databases.ts';
+import { useCopy } from '../../support/databases.ts';
 import { runSql } from '../../support/postgres.ts';
 import { warningsAtStart } from '../../support/start.ts';
 
 const LATER = `insert into _prisma_migrations (id, checksum, migration_name, finished_at)
   values ('x', 'x', '20991231000000_later', now())`;
 
-let database: Awaited<ReturnType<typeof copyOnPostgres>>;
-beforeEach(async () => {
-  database = await copyOnPostgres();
-});
-afterEach(() => database.drop());
+const url = useCopy();
 
 /** Opens the store on the database after SQL has changed it. Returns the warnings in the log. */
 async function openAfter(sql: string, store: Store = petStore): Promise<unknown[]> {
-  await runSql(database.url, sql);
-  return warningsAtStart({ DATABASE_URL: database.url }, store);
+  await runSql(url(), sql);
+  return warningsAtStart({ DATABASE_URL: url() }, store);
 }
 
 /** What statements of this release can't do without. */
@@ -92,7 +88,7 @@ it('the migrations create each index of schema.prisma', async () => {
     );
   }).flat();
   expect(wanted).toContain('pets_category_id_id_idx');
-  const rows = await runSql(database.url, 'select indexname from pg_indexes');
+  const rows = await runSql(url(), 'select indexname from pg_indexes');
   expect(rows.map(({ indexname }) => indexname)).toEqual(expect.arrayContaining(wanted));
 });
 
