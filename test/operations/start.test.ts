@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { useProgramStore } from '../support/databases.ts';
 import { holdLock, runSql } from '../support/postgres.ts';
-import { ask, spawnProgram, startProgram } from '../support/program.ts';
+import { ask, failureOf, spawnProgram, startProgram } from '../support/program.ts';
 
 /** The template of new stores, which `npm ci` creates. */
 const TEMPLATE = 'node_modules/@electric-sql/pglite/template-store';
@@ -27,11 +27,9 @@ describe('a gateway that starts on the embedded database', { timeout: 60_000 }, 
     await mkdir(join(folder, 'pglite'));
     await writeFile(join(folder, 'pglite/PG_VERSION'), '18');
     await writeFile(join(folder, 'unfinished'), '');
-    const failed = spawnProgram('main', { DATA_DIR: folder, MIGRATE: 'false' });
-    expect(await failed.end).toBe(1);
-    expect(failed.messages).toEqual([
-      expect.stringMatching(/^Migration \w+ has not been applied: run npm run migrate\.$/),
-    ]);
+    const message = /^Migration \w+ has not been applied: run npm run migrate\.$/;
+    const messages = await failureOf('main', { DATA_DIR: folder, MIGRATE: 'false' });
+    expect(messages).toEqual([expect.stringMatching(message)]);
     expect(await readdir(folder)).not.toContain('unfinished');
     // test/operations/package.test.ts creates a store without the template.
     expect(await identify(join(folder, 'pglite'))).toBe(await identify(TEMPLATE));
@@ -79,9 +77,7 @@ describe('a gateway that starts on the embedded database', { timeout: 60_000 }, 
       pets: { totalCount: 101 },
     });
 
-    const third = spawnProgram('main', { DATA_DIR: folder });
-    expect(await third.end).toBe(1);
-    expect(third.messages).toEqual([
+    expect(await failureOf('main', { DATA_DIR: folder })).toEqual([
       'DATA_DIR is in use by another gateway. Stop that gateway, or choose another folder.',
     ]);
     expect((await fetch(`${second.url}/ready`)).status).toBe(200);
@@ -95,13 +91,9 @@ it('a gateway that fails to start exits with a readable message if DATA_DIR is a
   const link = join(folder, 'link');
   await symlink(join(folder, 'missing'), link);
   const places = [file, join(file, 'x/y'), link, '/proc/x', '/proc/x/y'];
-  const programs = places.map((place) => spawnProgram('main', { DATA_DIR: place }));
-  for (const program of programs) {
-    expect(await program.end).toBe(1);
-    expect(program.messages).toEqual([
-      expect.stringMatching(/^DATA_DIR can't be (used|locked): E[A-Z]+: .+\.$/),
-    ]);
-  }
+  const all = await Promise.all(places.map((place) => failureOf('main', { DATA_DIR: place })));
+  const message = expect.stringMatching(/^DATA_DIR can't be (used|locked): E[A-Z]+: .+\.$/);
+  expect(all).toEqual(places.map(() => [message]));
 });
 
 describe('a new embedded database', () => {
@@ -145,10 +137,9 @@ describe('a gateway whose DATA_DIR is damaged', { timeout: 120_000 }, () => {
     const file = join(pglite, path);
     const before = await readFile(file);
     await (content === undefined ? rm(file) : writeFile(file, content));
-    const program = spawnProgram('main', damaged.environment);
-    expect(await program.end).toBe(1);
-    expect(program.messages).toEqual([expect.stringMatching(/^DATA_DIR: .+restore the backup\.$/)]);
-    expect(program.messages.join()).not.toContain('--copy-embedded');
+    const messages = await failureOf('main', damaged.environment);
+    expect(messages).toEqual([expect.stringMatching(/^DATA_DIR: .+restore the backup\.$/)]);
+    expect(messages.join()).not.toContain('--copy-embedded');
     await writeFile(file, before);
   });
 });
@@ -157,10 +148,8 @@ it('a gateway whose DATA_DIR another version of PostgreSQL wrote names both vers
   const other = join(folder, 'other');
   await cp(TEMPLATE, join(other, 'pglite'), { recursive: true });
   await writeFile(join(other, 'pglite/PG_VERSION'), '17');
-  const program = spawnProgram('main', { DATA_DIR: other });
-  expect(await program.end).toBe(1);
   const versions = /initialized by PostgreSQL version 17, .+ version 18\.\d+\. .+--copy-embedded/;
-  expect(program.messages).toEqual([expect.stringMatching(versions)]);
+  expect(await failureOf('main', { DATA_DIR: other })).toEqual([expect.stringMatching(versions)]);
 });
 
 describe('a gateway that starts on PostgreSQL', () => {
@@ -196,11 +185,9 @@ it.each(['main', 'migrate'] as const)(
   'a database that differs from the model is refused with one message: %s',
   async (name) => {
     await changed.run('alter table categories alter name drop not null');
-    const program = spawnProgram(name, changed.environment);
-    expect(await program.end).toBe(1);
-    expect(program.messages).toEqual([
-      expect.stringMatching(/^The database differs from the model .+: column categories\.name is /),
-    ]);
+    const message = /^The database differs from the model .+: column categories\.name is /;
+    const messages = await failureOf(name, changed.environment);
+    expect(messages).toEqual([expect.stringMatching(message)]);
   },
 );
 
@@ -213,8 +200,6 @@ it.each([
 ])(
   'a gateway with an invalid configuration logs one message that names the variable, and exits with code 1: %j',
   async (environment, sentence) => {
-    const program = spawnProgram('main', environment);
-    expect(await program.end).toBe(1);
-    expect(program.messages).toEqual([sentence]);
+    expect(await failureOf('main', environment)).toEqual([sentence]);
   },
 );

@@ -57,6 +57,18 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }));
 afterEach(() => void vi.useRealTimers());
 
 it.each(MUTATIONS)(
+  '%s returns what it refuses as data: ids that no row has, and the same arguments again',
+  async (mutation) => {
+    const { args } = await makeArguments(gateway, mutation);
+    const unknown = args.replaceAll(/"\d+"/g, '"999999"');
+    for (const one of [unknown, args, args]) {
+      const { made } = await gateway.data(`mutation { made: ${mutation}(${one}) { __typename } }`);
+      expect(made).toEqual({ __typename: expect.any(String) });
+    }
+  },
+);
+
+it.each(MUTATIONS)(
   '%s with an idempotency key runs once for many concurrent requests, however its input is written and wherever its key is, and returns IDEMPOTENCY_CONFLICT for different input',
   async (mutation) => {
     const { args, same, other } = await makeArguments(gateway, mutation);
@@ -78,37 +90,22 @@ it.each(MUTATIONS)(
 
 it.each([
   [
-    'placeOrder',
-    'input: { petId: "P", quantity: 3, shipDate: "2100-01-01T12:00:00+02:00" }',
-    'input: { shipDate: "2100-01-01T10:00:00Z", quantity: 3, petId: "00P" }',
-    'input: { petId: "P", quantity: 3, shipDate: "2100-01-01T10:00:01Z" }',
-  ],
-  [
     'placeOrders',
     'input: [{ petId: "P", quantity: 1 }, { petId: "P", quantity: 2 }]',
-    'input: [{ petId: "P", quantity: 1, shipDate: null }, { quantity: 2, petId: "00P" }]',
     'input: [{ petId: "P", quantity: 2 }, { petId: "P", quantity: 1 }]',
   ],
-  [
-    'placeOrders',
-    'input: [{ petId: "P", quantity: 1 }]',
-    'input: { petId: "P", quantity: 1 }',
-    'input: []',
-  ],
+  ['placeOrders', 'input: [{ petId: "P", quantity: 1 }]', 'input: []'],
   [
     'updateInventory',
     'petId: "P", input: { quantity: 7 }, expectedQuantity: 10',
-    'expectedQuantity: 10, petId: "0P", input: { quantity: 7 }',
     'petId: "P", input: { quantity: 7 }',
   ],
 ])(
-  'the input of an idempotency key is the same by its values, not by its text: %s(%s)',
-  async (mutation, args, same, other) => {
+  'the input of an idempotency key is another one in another order, or without a part: %s(%s)',
+  async (mutation, args, other) => {
     const { withIds } = await makeIds();
     const { send } = withKey(mutation);
-    const first = await send(withIds(args));
-    expect(first).not.toHaveProperty('code');
-    expect(await send(withIds(same))).toEqual(first);
+    expect(await send(withIds(args))).not.toHaveProperty('code');
     expect(await send(withIds(other))).toHaveProperty('code');
   },
 );

@@ -198,18 +198,28 @@ interface Subject {
   readonly orderId: string;
 }
 
+const TIME = '2100-01-01T10:00:00Z';
+
 /** The arguments with which each mutation of the store itself changes something. */
 const CUSTOM_ARGUMENTS: Readonly<Record<string, (subject: Subject) => string>> = {
   adjustInventories: ({ petId }) => `input: [{ petId: "${petId}", by: -2 }]`,
   adjustInventory: ({ petId }) => `petId: "${petId}", by: -2`,
   cancelOrder: ({ orderId }) => `id: "${orderId}"`,
   completeOrder: ({ orderId }) => `id: "${orderId}"`,
-  placeOrder: ({ petId }) => `input: { petId: "${petId}", quantity: 1 }`,
+  placeOrder: ({ petId }) => `input: { petId: "${petId}", quantity: 1, shipDate: "${TIME}" }`,
   placeOrders: ({ petId }) => `input: [{ petId: "${petId}", quantity: 1 }]`,
-  rescheduleOrder: ({ orderId }) => `id: "${orderId}", shipDate: "2100-01-01T10:00:00Z"`,
+  rescheduleOrder: ({ orderId }) => `id: "${orderId}", shipDate: "${TIME}"`,
   updateInventories: ({ petId }) => `input: [{ petId: "${petId}", quantity: 7 }]`,
-  updateInventory: ({ petId }) => `petId: "${petId}", input: { quantity: 7 }`,
+  updateInventory: ({ petId }) => `petId: "${petId}", input: { quantity: 7 }, expectedQuantity: 10`,
 };
+
+/** Writes arguments differently: ids with zeros, a time in another zone, a list of one as its item, in another order. */
+const rewrite = (args: string): string =>
+  args
+    .replaceAll(/"(?=\d+")/g, '"00')
+    .replace(TIME, '2100-01-01T12:00:00+02:00')
+    .replace(/\[(.*)\]/, '$1')
+    .replace(/\{ (petId: "\d+"), ([^}]*) \}/, '{ $2, $1 }');
 
 /** The arguments of a mutation, the same ones written differently, and others. */
 interface MadeArguments {
@@ -248,8 +258,7 @@ export async function makeArguments(gateway: Gateway, name: string): Promise<Mad
   const toArguments = CUSTOM_ARGUMENTS[name];
   if (!toArguments) throw new Error(`Add ${name} to CUSTOM_ARGUMENTS in test/support/crud.ts.`);
   const args = toArguments(await makeSubject(gateway));
-  const same = args.replaceAll(/"(?=\d+")/g, '"00');
-  return { args, same, other: toArguments(await makeSubject(gateway)) };
+  return { args, same: rewrite(args), other: toArguments(await makeSubject(gateway)) };
 }
 
 /** Returns the selection of everything that a mutation returns: values, and the values of the rows that it names. */

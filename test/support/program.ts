@@ -131,6 +131,13 @@ export async function startProgram(
   return program;
 }
 
+/** Starts a program that must exit with code 1; returns its messages. */
+export async function failureOf(...args: Parameters<typeof spawnProgram>): Promise<string[]> {
+  const { end, messages } = spawnProgram(...args);
+  if ((await end) !== 1) throw new Error(`It did not fail:\n${messages.join('\n')}`);
+  return messages;
+}
+
 export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);

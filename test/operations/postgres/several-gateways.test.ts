@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { useProgramStore } from '../../support/databases.ts';
-import { ask, spawnProgram, startProgram } from '../../support/program.ts';
+import { ask, failureOf, startProgram } from '../../support/program.ts';
 
 const store = useProgramStore();
 
@@ -29,9 +29,8 @@ it(
 it('a gateway whose port another gateway uses does not start, and says so', async () => {
   const first = await startProgram(store.environment);
   const { port } = new URL(first.url);
-  const second = spawnProgram('main', { ...store.environment, PORT: port });
-  expect(await second.end).toBe(1);
+  const messages = await failureOf('main', { ...store.environment, PORT: port });
   const sentence = /^Cannot listen on HOST and PORT: .*EADDRINUSE/;
-  expect(second.messages).toContainEqual(expect.stringMatching(sentence));
+  expect(messages).toContainEqual(expect.stringMatching(sentence));
   expect(await first.stop()).toBe(0);
 });

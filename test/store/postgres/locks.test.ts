@@ -1,5 +1,3 @@
-import { setImmediate as nextTick } from 'node:timers/promises';
-
 import type { Client } from 'pg';
 import sql from 'sql-template-tag';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
@@ -278,25 +276,3 @@ it('a gateway on a database whose transactions are serializable by default sells
   expect(new Set(responses)).toEqual(new Set(['placed', 'INSUFFICIENT_STOCK']));
   expect(placed).toBe(20);
 });
-
-it.each<[string, () => Promise<unknown>]>([
-  ['GET /store/orders', async () => (await gateway.rest('/store/orders')).json()],
-  ['counts', () => gateway.data('{ orders { totalCount } }')],
-  ['searches', () => gateway.data('{ orders(filter: { petStatus: [SOLD] }) { nodes { id } } }')],
-])(
-  'many concurrent reads of a whole list leave a connection for other requests: %s',
-  async (_name, read) => {
-    const petId = await makePet(gateway);
-    const other = await begin('lock table orders in access exclusive mode');
-    // More reads than there are connections. Queries in one tick would share a statement.
-    const reads: Promise<unknown>[] = [];
-    for (let count = 0; count < 15; count += 1) {
-      reads.push(read());
-      await nextTick();
-    }
-    await expect.poll(() => countBlockedBy(other), { interval: 2 }).toBeGreaterThan(0);
-    expect(await gateway.data(`{ pet(id: ${petId}) { id } }`)).toEqual({ pet: { id: petId } });
-    await other.end();
-    await Promise.all(reads);
-  },
-);

@@ -59,14 +59,14 @@ it('a role that does not own the tables is told what it needs if it is to migrat
 
 it('a role that lacks rights to rows causes a warning that names them', async () => {
   await grant();
-  const warningsOf = () => warningsAtStart({ DATABASE_URL: href, MIGRATE: 'false' });
-  expect(await warningsOf()).toEqual([]);
+  const environment = { DATABASE_URL: href, MIGRATE: 'false' };
+  expect(await warningsAtStart(environment)).toEqual([]);
   await runSql(
     url(),
     `revoke insert on orders from ${role}; revoke delete on changes from ${role};
      revoke usage on sequence pets_id_seq from ${role}`,
   );
-  expect(await warningsOf()).toEqual([
+  expect(await warningsAtStart(environment)).toEqual([
     `The role ${role} lacks rights, and requests that need them will fail: INSERT on orders, DELETE on changes, USAGE on public.pets_id_seq.`,
   ]);
 });
