@@ -70,7 +70,7 @@ async function reset(pglite: PGlite, migrations: URL): Promise<void> {
 }
 
 /** Returns a PGlite with the tables of a store's migrations, without rows. close() keeps it for the next caller. */
-export async function takePgliteOf(migrations: URL): Promise<PGlite> {
+async function takePglite(migrations: URL): Promise<PGlite> {
   const used = idle.pop();
   const pglite =
     used ??
@@ -80,10 +80,13 @@ export async function takePgliteOf(migrations: URL): Promise<PGlite> {
   return pglite;
 }
 
-/** Creates a copy of the empty database on PostgreSQL; returns its URL and a function to drop it. */
-export async function copyOnPostgres(): Promise<{ url: string; drop: () => Promise<void> }> {
+/**
+ * Creates a copy of the empty database on PostgreSQL, or a database without tables for other migrations; returns its URL
+ * and a function to drop it.
+ */
+export async function copyOnPostgres(migrations = MIGRATIONS) {
   const { server, url: empty } = inject('emptyPostgres');
-  const url = await createDatabaseOn(server, empty);
+  const url = await createDatabaseOn(server, migrations === MIGRATIONS ? empty : undefined);
   return { url, drop: () => dropDatabaseOn(server, url) };
 }
 
@@ -118,23 +121,23 @@ async function collectLog(run: (log: Log) => Promise<void>): Promise<string[]> {
   return messages;
 }
 
-async function openRawPglite(): Promise<RawDatabase> {
-  const pglite = await takePgliteOf(MIGRATIONS);
+async function openRawPglite(migrations = MIGRATIONS): Promise<RawDatabase> {
+  const pglite = await takePglite(migrations);
   return {
     run: async (sql) => (await pglite.exec(sql)).at(-1)?.rows ?? [],
-    migrate: () => collectLog((log) => migratePglite(MIGRATIONS, pglite, log)),
-    open: (_config, log) => openPglite(MIGRATIONS, pglite, log),
+    migrate: () => collectLog((log) => migratePglite(migrations, pglite, log)),
+    open: (_config, log) => openPglite(migrations, pglite, log),
     close: () => pglite.close(),
   };
 }
 
-async function openRawPostgres(): Promise<RawDatabase> {
-  const { url, drop } = await copyOnPostgres();
+async function openRawPostgres(migrations = MIGRATIONS): Promise<RawDatabase> {
+  const { url, drop } = await copyOnPostgres(migrations);
   return {
     run: (sql) => runSql(url, sql),
     migrate: () => collectLog((log) => migratePostgres(url, {}, log)),
     open: async (config, log) => {
-      const db = await openPostgres(MIGRATIONS, url, config, log);
+      const db = await openPostgres(migrations, url, config, log);
       const close = async (): Promise<void> => {
         await db.close();
         await drop();
@@ -145,17 +148,14 @@ async function openRawPostgres(): Promise<RawDatabase> {
   };
 }
 
-/** Whether tests run on PGlite: the database under test, or else the first of the current Vitest project. */
-export const usesPglite = (): boolean => (kind ?? inject('databases')[0]) === 'PGlite';
-
-/** Creates a copy of the empty database; close() removes it. */
-export const openRaw = (): Promise<RawDatabase> =>
-  usesPglite() ? openRawPglite() : openRawPostgres();
-
 /**
- * Opens a copy of the empty database for a gateway; closing the database removes the copy. The copy is on the first
- * database of the current Vitest project or, inside `describeOnDatabases`, on the database under test.
+ * Creates a copy of the empty database, or one for other migrations; close() removes it. It is on the first database of
+ * the current Vitest project or, inside `describeOnDatabases`, on the database under test.
  */
+export const openRaw = (migrations?: URL): Promise<RawDatabase> =>
+  ((kind ?? inject('databases')[0]) === 'PGlite' ? openRawPglite : openRawPostgres)(migrations);
+
+/** Opens a copy of the empty database for a gateway; closing the database removes the copy. */
 export const openCopy = async (config: Config, log: Log): Promise<TestDatabase> =>
   (await openRaw()).open(config, log);
 

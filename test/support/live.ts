@@ -152,6 +152,16 @@ export async function openEvents(
   };
 }
 
+/** Subscribes to a field, as `changed`, until the test ends: to the changes after the cursor `$after`, or from now on. */
+export const follow = (gateway: Gateway, field: string, after?: string): Promise<EventStream> => {
+  const declared = field.includes('$after') ? '($after: String)' : '';
+  const query = `subscription ${declared} { changed: ${field} }`;
+  return openUntilEnd(gateway, { query, variables: { after } });
+};
+
+/** Returns what the next change has of the field that `follow` subscribes to. */
+export const changed = async (stream: EventStream): Promise<Data> => (await stream.data()).changed;
+
 /** The URL of WebSockets. */
 export const socketUrl = ({ url }: Target, path = '/graphql'): string =>
   url.replace('http', 'ws') + path;
