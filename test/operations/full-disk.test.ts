@@ -12,11 +12,9 @@ const store = useProgramStore('PGlite');
 const CRASHED = /^The embedded PostgreSQL crashed: could not .+\. Restart the gateway .+$/;
 const CREATED = 20;
 
-async function createCategory(program: Program): Promise<string> {
-  const query =
-    'mutation { result: createCategory(input: { name: "C" }) { ... on Category { id } } }';
-  return (await ask<{ result: { id: string } }>(program, query)).result.id;
-}
+const CREATE = 'mutation { createCategory(input: { name: "C" }) { ... on Category { id } } }';
+const createCategory = async (program: Program): Promise<string> =>
+  (await ask(program, CREATE)).createCategory.id;
 
 async function findLost(
   environment: Record<string, string>,
@@ -24,7 +22,7 @@ async function findLost(
 ): Promise<string[]> {
   const program = await startProgram(environment);
   const fields = ids.map((id) => `c${id}: category(id: "${id}") { id }`).join('\n');
-  const response = await ask<Record<string, object | null>>(program, `{ ${fields} }`);
+  const response = await ask(program, `{ ${fields} }`);
   expect(await program.stop()).toBe(0);
   return ids.filter((id) => !response[`c${id}`]);
 }

@@ -95,7 +95,7 @@ async function startBoth(...answers: Answer[]) {
 }
 
 const makePet = async (name: string, status = 'AVAILABLE'): Promise<string> => {
-  const { createPet } = await ask<Data>(
+  const { createPet } = await ask(
     gateway,
     `mutation {
       createCategory(input: { name: "${name}s" }) { __typename }
@@ -113,7 +113,7 @@ const sell = async (...names: string[]): Promise<void> => {
 };
 
 const lastCursor = async (): Promise<string | null> =>
-  (await ask<Data>(gateway, '{ changes(last: 1) { pageInfo { endCursor } } }')).changes.pageInfo
+  (await ask(gateway, '{ changes(last: 1) { pageInfo { endCursor } } }')).changes.pageInfo
     .endCursor;
 
 describe('the relay for webhooks', () => {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import type { Data } from '../support/gateway.ts';
 import { type EventStream, openEvents } from '../support/live.ts';
 import type { Client } from './client.ts';
 import type { GatewayProcess } from './gateway-process.ts';
@@ -12,13 +13,6 @@ const MAX_WAIT_MS = 30_000;
 
 const FIELDS = { OrderChange: 'orderChanged', InventoryItemChange: 'inventoryChanged' };
 type Type = keyof typeof FIELDS;
-
-interface Page {
-  readonly changes: {
-    readonly nodes: readonly { readonly __typename: Type; readonly cursor: string }[];
-    readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
-  };
-}
 
 const CHANGES = 'nodes { __typename ... on Change { cursor } } pageInfo { hasNextPage endCursor }';
 
@@ -65,10 +59,10 @@ function follow(gateway: GatewayProcess, journal: Journal, type: Type, start: st
  * change once, in the order of the change log.
  */
 export async function startFollowers(gateway: GatewayProcess, client: Client, journal: Journal) {
-  const readPage = async (args: string): Promise<Page['changes']> =>
-    (await client.graphql<Page>({ query: `{ changes(${args}) { ${CHANGES} } }` })).data.changes;
+  const readPage = async (args: string): Promise<Data> =>
+    (await client.graphql<Data>({ query: `{ changes(${args}) { ${CHANGES} } }` })).data.changes;
   /** The cursor up to which changes have been compared. */
-  let compared = (await readPage('last: 1')).pageInfo.endCursor ?? '';
+  let compared: string = (await readPage('last: 1')).pageInfo.endCursor ?? '';
   const all = (Object.keys(FIELDS) as Type[]).flatMap((type) =>
     Array.from({ length: FOLLOWERS_OF_EACH }, () => follow(gateway, journal, type, compared)),
   );
@@ -77,7 +71,7 @@ export async function startFollowers(gateway: GatewayProcess, client: Client, jo
   const followers = {
     received: 0,
     check: async (): Promise<void> => {
-      const changes: Page['changes']['nodes'][number][] = [];
+      const changes: Data[] = [];
       for (let hasMore = true; hasMore;) {
         const { nodes, pageInfo } = await readPage(`first: 100, after: "${compared}"`);
         changes.push(...nodes);

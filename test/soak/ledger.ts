@@ -1,3 +1,4 @@
+import type { Data } from '../support/gateway.ts';
 import type { Client } from './client.ts';
 import type { Journal } from './journal.ts';
 
@@ -6,13 +7,6 @@ export interface LedgerOrder {
   readonly quantity: number;
   readonly key: string;
   state: 'open' | 'complete' | 'cancelled';
-}
-
-interface StoredOrder {
-  readonly id: number;
-  readonly petId: number;
-  readonly quantity: number;
-  readonly complete: boolean;
 }
 
 const [AMPLE, SCARCE] = [1_000_000, 40];
@@ -48,7 +42,7 @@ export class Ledger {
   }
 
   async check(client: Client): Promise<void> {
-    const stored = await client.rest<StoredOrder[]>('/store/orders');
+    const stored = await client.rest<Data[]>('/store/orders');
     const found = new Map(stored.map((order) => [String(order.id), order]));
     for (const [id, { petId, quantity, state }] of this.orders) {
       const order = found.get(id);

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { gateway, run, useGateway } from '../support/gateway.ts';
+import { type Data, gateway, run, useGateway } from '../support/gateway.ts';
 import { changed, follow } from '../support/live.ts';
 import { makeCategory, makePet } from '../support/make.ts';
 import { readMetrics, sumOf } from '../support/metrics.ts';
@@ -38,8 +38,7 @@ const PAGE = `query ($first: Int, $after: String, $last: Int, $filter: ChangeFil
 const page = async (variables: Record<string, unknown>) =>
   (await gateway.data(PAGE, variables)).changes;
 
-type Named = { after?: { name: string } };
-const namesOf = ({ nodes }: { nodes: Named[] }): unknown[] => nodes.map(({ after }) => after?.name);
+const namesOf = ({ nodes }: Data): unknown[] => nodes.map(({ after }: Data) => after?.name);
 
 useGateway();
 describe('on the database of a later release', () => {

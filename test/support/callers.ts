@@ -36,8 +36,7 @@ export async function placeOrders(
     placeOrder(input: { petId: "${petId}", quantity: 1 }) { ... on Order { id } } }`;
   try {
     for (;;) {
-      const { placeOrder } = await ask<{ placeOrder: { id: string } }>(target, query);
-      placed.push(placeOrder.id);
+      placed.push((await ask(target, query)).placeOrder.id);
     }
   } catch (error) {
     return error;

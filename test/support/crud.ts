@@ -221,19 +221,12 @@ const rewrite = (args: string): string =>
     .replace(/\[(.*)\]/, '$1')
     .replace(/\{ (petId: "\d+"), ([^}]*) \}/, '{ $2, $1 }');
 
-/** The arguments of a mutation, the same ones written differently, and others. */
-interface MadeArguments {
-  readonly args: string;
-  readonly same: string;
-  readonly other: string;
-}
-
 async function makeSubject(gateway: Gateway): Promise<Subject> {
   const petId = await makePet(gateway, { stock: 11 });
   return { petId, orderId: await makeOrder(gateway, petId) };
 }
 
-async function makeCrudArguments(gateway: Gateway, crud: Crud): Promise<MadeArguments> {
+async function makeCrudArguments(gateway: Gateway, crud: Crud) {
   const { type, kind } = crud;
   const isNew = kind === 'create' || kind === 'createMany';
   const [id, otherId] = isNew ? [] : [await makeRow(gateway, type), await makeRow(gateway, type)];
@@ -251,8 +244,8 @@ async function makeCrudArguments(gateway: Gateway, crud: Crud): Promise<MadeArgu
   };
 }
 
-/** Makes arguments with which a mutation changes something, and the rows that they are about. */
-export async function makeArguments(gateway: Gateway, name: string): Promise<MadeArguments> {
+/** Makes arguments with which a mutation changes something, the same ones written differently, and others. */
+export async function makeArguments(gateway: Gateway, name: string) {
   const crud = CRUD.find((one) => one.name === name);
   if (crud) return makeCrudArguments(gateway, crud);
   const toArguments = CUSTOM_ARGUMENTS[name];

@@ -14,7 +14,9 @@ import { MIGRATIONS } from '../../src/store/migrations.ts';
 import { describeOnDatabases, openCopy, type TestDatabase } from './databases.ts';
 import { type CheckOf, checkResponse, createCheck, openApiOf } from './documented.ts';
 import { closeServer, listen } from './listen.ts';
-import { post, postForJson, TIMES_UNTIL_COMPILED } from './post.ts';
+import { type Data, post, postForJson, TIMES_UNTIL_COMPILED } from './post.ts';
+
+export type { Data };
 
 /** A GraphQL error as a caller receives it. */
 export interface ClientError {
@@ -27,10 +29,6 @@ export interface ClientError {
     issues?: { path: string[]; message: string }[];
   };
 }
-
-// The query of the test determines the shape of the data.
-// oxlint-disable-next-line typescript/no-explicit-any
-export type Data = any;
 
 export interface GraphqlResponse {
   status: number;

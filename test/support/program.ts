@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 
-import { post } from './post.ts';
+import { type Data, post } from './post.ts';
 
 /** A line of the log. */
 export type LogEntry = Record<string, unknown> & { readonly msg: string };
@@ -156,8 +156,6 @@ export async function isReady(url: string): Promise<boolean> {
 }
 
 /** Posts an operation and returns its data. */
-export async function ask<Data = unknown>(to: { url: string }, query: string): Promise<Data> {
-  const response = await post(to, { query });
-  const { data } = (await response.json()) as { data: Data };
-  return data;
+export async function ask(to: { url: string }, query: string): Promise<Data> {
+  return ((await (await post(to, { query })).json()) as { data: Data }).data;
 }

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { type Daemon, startDaemon } from '../../support/daemon.ts';
 import { useFolder } from '../../support/folders.ts';
+import type { Data } from '../../support/gateway.ts';
 import { openEvents } from '../../support/live.ts';
 import { post } from '../../support/post.ts';
 import { createStoreOn, freePort, runSql } from '../../support/postgres.ts';
@@ -108,25 +109,20 @@ async function startPrometheus(token: string): Promise<void> {
   );
 }
 
-async function ask<Data>(path: string): Promise<Data> {
+async function ask(path: string): Promise<Data> {
   const response = await fetch(`http://${address}/api/v1/${path}`);
-  const { data, error } = (await response.json()) as { data: Data; error?: string };
+  const { data, error } = await response.json();
   if (error) throw new Error(error);
   return data;
 }
 
-interface Sample {
-  readonly metric: Readonly<Record<string, string>>;
-  readonly value: readonly [number, string];
-}
-
-const query = async (expr: string): Promise<Sample[]> =>
-  (await ask<{ result: Sample[] }>(`query?query=${encodeURIComponent(expr)}`)).result;
+const query = async (expr: string): Promise<Data[]> =>
+  (await ask(`query?query=${encodeURIComponent(expr)}`)).result;
 
 /** Returns the rules whose evaluation failed or has not happened yet. */
 async function findFailing(): Promise<unknown[]> {
-  const { groups } = await ask<{ groups: { rules: { health: string }[] }[] }>('rules');
-  const rules = groups.flatMap((group) => group.rules);
+  const { groups } = await ask('rules');
+  const rules: Data[] = groups.flatMap((group: Data) => group.rules);
   expect(rules).toHaveLength(readRules().length);
   return rules.filter(({ health }) => health !== 'ok');
 }
@@ -140,9 +136,7 @@ const fill = (expr: string): string =>
 
 async function largest(expr: string): Promise<number | undefined> {
   const samples = await query(fill(expr));
-  const values = samples
-    .map(({ value: [, value] }) => Number(value))
-    .filter((value) => !Number.isNaN(value));
+  const values = samples.map(({ value }) => Number(value[1])).filter((one) => !Number.isNaN(one));
   return values.length > 0 ? Math.max(...values) : undefined;
 }
 
@@ -219,7 +213,7 @@ describe.skipIf(!hasPrometheus)("Prometheus (needs Debian's `prometheus` package
 
   it('fires no alert that the load does not cause', async () => {
     const firing = await query('ALERTS{alertstate="firing"}');
-    const others = firing.filter(({ metric }) => !FAULTS.includes(metric['alertname'] ?? ''));
+    const others = firing.filter(({ metric }) => !FAULTS.includes(metric.alertname));
     expect(others).toEqual([]);
   });
 });

@@ -36,10 +36,7 @@ beforeAll(async () => {
   await ask(gateway, 'mutation { deletePet(id: "102") { __typename } }');
   placed = await ask(gateway, PLACE);
   before = await readStore(gateway);
-  const { changes } = await ask<{ changes: { pageInfo: { endCursor: string } } }>(
-    gateway,
-    '{ changes(last: 1) { pageInfo { endCursor } } }',
-  );
+  const { changes } = await ask(gateway, '{ changes(last: 1) { pageInfo { endCursor } } }');
   cursor = changes.pageInfo.endCursor;
   await gateway.stop();
 });

@@ -51,10 +51,7 @@ type Leave = () => void;
 
 function askByHttp(query: string): Leave {
   const controller = new AbortController();
-  const { signal } = controller;
-  const body = JSON.stringify({ query });
-  const headers = { 'content-type': 'application/json' };
-  fetch(`${gateway.url}/graphql`, { method: 'POST', headers, body, signal }).catch(() => {});
+  post(gateway, { query }, controller).catch(() => {});
   return () => controller.abort();
 }
 

@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 
 import { petStore } from '../../../src/store/index.ts';
 import { useProgramStore } from '../../support/databases.ts';
-import { type Gateway, openAt, startGateway } from '../../support/gateway.ts';
+import { type Data, type Gateway, openAt, startGateway } from '../../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 import { connect } from '../../support/postgres.ts';
 import { insertSql, MODELS, referSql } from '../../support/rows.ts';
@@ -65,25 +65,12 @@ const FILL_FOLDED = `do $$ declare folded record; begin
   end loop;
 end $$`;
 
-type Value = string | number | boolean | null;
-
 interface Statement {
   request: string;
   sql: string;
-  parameters: (Value | Value[])[];
+  parameters: unknown[];
   /** Whether PostgreSQL may keep its plan. */
   planning: 'once' | 'each';
-}
-
-interface Node {
-  'Node Type': string;
-  'Relation Name'?: string;
-  'Actual Rows': number;
-  'Actual Loops': number;
-  Filter?: string;
-  'Recheck Cond'?: string;
-  'Rows Removed by Filter'?: number;
-  Plans?: Node[];
 }
 
 let gateway: Gateway;
@@ -120,7 +107,7 @@ afterAll(async () => {
   await client.end();
 });
 
-function toLiteral(value: Value | Value[]): string {
+function toLiteral(value: unknown): string {
   if (value === null) return 'null';
   if (!Array.isArray(value)) return escapeLiteral(String(value));
   return escapeLiteral(`{${value.map((item) => JSON.stringify(String(item))).join(',')}}`);
@@ -138,9 +125,9 @@ interface Plan {
 // The conversion or folding of a value or a parameter, or the folding of a column for a search.
 const CONVERSION = /('::cstring|\$\d+)\)::[\w ]+|folded\(\(*[$'"][^)]*|folded\(\S+ ~~/g;
 
-const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+const nodesOf = (node: Data): Data[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 
-function toPlan(root: Node): Plan {
+function toPlan(root: Data): Plan {
   const nodes = nodesOf(root);
   const reads = nodes.filter((node) => node['Relation Name'] !== undefined);
   const numbered = nodes.filter((node) => node['Node Type'] === 'WindowAgg');
@@ -148,15 +135,15 @@ function toPlan(root: Node): Plan {
     numbered: Math.max(0, ...numbered.map((node) => node['Actual Rows'])),
     scanned: reads
       .filter((node) => node['Node Type'].endsWith('Seq Scan'))
-      .map((node) => node['Relation Name'] ?? ''),
+      .map((node) => node['Relation Name']),
     rowsRead: reads.reduce(
       (sum, node) =>
         sum + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'],
       0,
     ),
     converting: nodes.flatMap(
-      ({ Filter = '', 'Recheck Cond': recheck = '' }) =>
-        `${Filter} ${recheck}`.match(CONVERSION) ?? [],
+      ({ Filter: filter, 'Recheck Cond': recheck }) =>
+        `${filter} ${recheck}`.match(CONVERSION) ?? [],
     ),
   };
 }
@@ -170,10 +157,9 @@ async function explain({ sql, parameters, planning }: Statement): Promise<Plan[]
     const results = (await client.query(
       `begin; set local plan_cache_mode = force_${mode}_plan;
       prepare sent as ${sql}; ${measured} rollback; deallocate sent`,
-    )) as unknown as QueryResult<{ 'QUERY PLAN': [{ Plan: Node }] }>[];
-    plans.push(
-      ...results.flatMap(({ rows }) => rows.map((row) => toPlan(row['QUERY PLAN'][0].Plan))),
-    );
+    )) as unknown as QueryResult<Data>[];
+    const [row] = results.flatMap(({ rows }) => rows);
+    plans.push(toPlan(row['QUERY PLAN'][0].Plan));
   }
   return plans;
 }
@@ -181,12 +167,15 @@ async function explain({ sql, parameters, planning }: Statement): Promise<Plan[]
 async function sentFor(request: string, send: () => Promise<unknown>): Promise<Statement[]> {
   sending.mockClear();
   await send();
-  return sending.mock.calls.flatMap(([statement]) => {
+  const sent = sending.mock.calls.flatMap(([statement]): [string, Statement][] => {
     if (typeof statement !== 'object' || !('text' in statement)) return [];
-    const { text: sql, values: parameters, name } = statement as QueryConfig<Value[]>;
+    const { text: sql, values: parameters, name } = statement as QueryConfig<unknown[]>;
     if (!parameters || !/^\s*(select|insert|update|delete|with)\b/i.test(sql)) return [];
-    return [{ request, sql, parameters, planning: name ? 'once' : 'each' }];
+    const planning = name ? 'once' : 'each';
+    return [[`${sql} ${parameters.join()}`, { request, sql, parameters, planning }]];
   });
+  // graphql-js sends the same statements each time.
+  return [...new Map(sent).values()];
 }
 
 const CURE = `
