@@ -26,7 +26,6 @@ export function copyBookshop(edits: readonly Edit[] = []): string {
   return copy;
 }
 
-/** Imports the store of a copy. */
 export async function importBookshop(copy: string): Promise<Store> {
   const { bookshop }: { bookshop: Store } = await import(resolve(copy, 'index.ts'));
   return bookshop;

@@ -62,7 +62,6 @@ export async function watchPage(browser: BrowserContext, serverUrl: string): Pro
   return { page, complaints };
 }
 
-/** The color schemes that each page supports. */
 export const SCHEMES = ['light', 'dark'] as const;
 export type Scheme = (typeof SCHEMES)[number];
 

@@ -58,7 +58,6 @@ export const CRUD: readonly Crud[] = Object.values(FIELDS).flatMap((field) =>
   }),
 );
 
-/** The names of all mutations. */
 export const MUTATIONS: readonly string[] = Object.keys(FIELDS);
 
 /** The names of the mutations that tests list by hand. */
@@ -134,7 +133,6 @@ const toLiteral = ([{ name, type }, value]: FieldValue): string =>
 
 let rows = 0;
 
-/** Returns a number that no other row has. */
 export const nextRow = (): number => (rows += 1);
 
 /** Returns the arguments of a mutation. `id` is the id of the row that it changes. */

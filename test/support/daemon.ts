@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
 
-/** A program that runs until it is stopped. */
 export interface Daemon {
   readonly process: ChildProcess;
   readonly ended: Promise<unknown>;

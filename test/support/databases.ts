@@ -27,12 +27,10 @@ import {
 } from './postgres.ts';
 import { killPrograms, type Program, startProgram } from './program.ts';
 
-/** The embedded database or a server. */
 export type DatabaseKind = 'PGlite' | 'PostgreSQL';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The databases of the current Vitest project. */
     databases: DatabaseKind[];
     /** The file with a dump of a migrated, empty PGlite, which tests restore. */
     emptyPglite: string;
@@ -234,7 +232,6 @@ export function useProgramStore(on: DatabaseKind = 'PostgreSQL'): ProgramStore {
   return store;
 }
 
-/** The server of the tests that `useServer` provides, and the URL of a store on it. */
 export let server: OwnServer;
 export let storeUrl: string;
 

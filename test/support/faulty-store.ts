@@ -19,11 +19,9 @@ export const openFaulty = openWatched(({ values }) => {
 
 const TABLES = MODELS.map(({ name }) => name);
 
-/** A store that can be restored to its initial state. */
 export interface FilledStore {
   /** Restores the initial rows, and returns the rows that they replace. */
   readonly putBack: () => Promise<unknown>;
-  /** Makes some rows refer to missing rows, as if an operator had deleted the referenced rows. */
   readonly removeRows: () => Promise<void>;
   /**
    * Gives some rows values that can't be sent, as a later release may. If such a value and a promise fail

@@ -49,13 +49,11 @@ export interface Gateway {
   readonly statements: string[];
   /** The lines in the log at level info. */
   readonly loggedLines: unknown[];
-  /** The warnings in the log. */
   readonly loggedWarnings: unknown[];
   /** The errors in the log; a test that expects errors must remove them, or else close() fails. */
   readonly loggedErrors: unknown[];
   /** Posts an operation and returns the response, which may have errors. */
   graphql(query: string, variables?: Record<string, unknown>): Promise<GraphqlResponse>;
-  /** Posts an operation that must succeed, and returns its data. */
   data(query: string, variables?: Record<string, unknown>): Promise<Data>;
   /** Sends a request; the response must be one that the OpenAPI document declares. */
   rest(path: string, init?: RequestInit): Promise<Response>;
@@ -65,7 +63,6 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-/** Opens the database of a gateway. */
 export type OpenDatabase = (config: Config, log: Log) => Promise<TestDatabase>;
 
 /** Returns a function that opens the pet store at a URL, or at that of a store, which may not exist yet. */
@@ -188,7 +185,6 @@ export async function postOperation(
 /** Runs SQL on the database of `gateway`, and returns the rows. */
 export const run = (text: string): Promise<Data[]> => gateway.db.write(raw(text));
 
-/** Starts a gateway for the tests of a file or a describe(). */
 export function useGateway(...args: Parameters<typeof startGateway>): void {
   beforeAll(async () => {
     gateway = await startGateway(...args);

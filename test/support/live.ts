@@ -13,7 +13,6 @@ interface Target {
   readonly url: string;
 }
 
-/** Returns how many subscriptions of a gateway are open. */
 export async function countStreams({ url }: Target): Promise<number> {
   const headers = await withScopes('metrics');
   const response = await fetch(`${url}/metrics`, { headers });
@@ -27,7 +26,6 @@ export async function untilNoStreams(...targets: readonly Target[]): Promise<voi
   }
 }
 
-/** One result of a subscription. */
 export interface LiveResult {
   readonly data?: Data;
   readonly errors?: readonly ClientError[];
@@ -87,7 +85,6 @@ export interface EventStream {
   disconnect(): void;
 }
 
-/** Options of a request for Server-Sent Events. */
 interface EventsOptions {
   readonly variables?: Record<string, unknown>;
   readonly headers?: Record<string, string>;
@@ -162,7 +159,6 @@ export const follow = (gateway: Gateway, field: string, after?: string): Promise
 /** Returns what the next change has of the field that `follow` subscribes to. */
 export const changed = async (stream: EventStream): Promise<Data> => (await stream.data()).changed;
 
-/** The URL of WebSockets. */
 export const socketUrl = ({ url }: Target, path = '/graphql'): string =>
   url.replace('http', 'ws') + path;
 

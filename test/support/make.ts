@@ -35,7 +35,6 @@ export const insertRows = (
     select ${columns} from json_populate_recordset(null::${raw(table)}, ${JSON.stringify(rows)}::json)`);
 };
 
-/** Returns the global id of a row. */
 export const nodeIdOf = (type: string, id: string): string =>
   Buffer.from(`${type}_${id}`).toString('base64url');
 
@@ -76,7 +75,6 @@ export async function makeOrder(
   return id;
 }
 
-/** Returns how many units of a pet are in stock. */
 export async function stockOf(gateway: Gateway, petId: string): Promise<number> {
   const { inventoryItem } = await gateway.data(
     'query ($petId: ID!) { inventoryItem(petId: $petId) { quantity } }',

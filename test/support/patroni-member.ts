@@ -88,7 +88,6 @@ export class Member {
       );
   }
 
-  /** Starts Patroni, and waits until its server is the primary or follows it. */
   async start(): Promise<void> {
     this.#daemon = await this.#start();
   }
@@ -148,7 +147,6 @@ export class Member {
     if (!response.ok) throw new Error(await response.text());
   }
 
-  /** Returns Patroni's log since its last start. */
   log(): string {
     return this.#daemon?.log() ?? '';
   }

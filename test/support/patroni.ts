@@ -41,7 +41,6 @@ export interface Cluster {
   readonly stop: () => Promise<void>;
 }
 
-/** Writes deploy/patroni/haproxy.cfg with the addresses of this machine. */
 async function writeHaproxyConfig(
   file: string,
   members: readonly Member[],
@@ -105,7 +104,6 @@ async function startEtcd(folder: string): Promise<{ url: string; daemon: Daemon 
   };
 }
 
-/** Starts a cluster for the caller alone. */
 export async function startCluster(): Promise<Cluster> {
   const folder = await mkdtemp(join(tmpdir(), 'store-patroni-'));
   const user = findUser();

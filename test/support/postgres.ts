@@ -17,7 +17,6 @@ import { type Daemon, startDaemon } from './daemon.ts';
 import { listen } from './listen.ts';
 import { type PostgresPrograms, preparePrograms } from './postgres-programs.ts';
 
-/** Returns a port of 127.0.0.1 that no program listens on. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   const { port } = new URL(await listen(server));
@@ -132,7 +131,6 @@ export class PostgresServer {
     signalServer(this.dataFolder, 'CONT');
   }
 
-  /** Returns its log since its last start. */
   log(): string {
     return this.#daemon?.log() ?? '';
   }
@@ -179,7 +177,6 @@ export async function setStandbys(url: string, names: string): Promise<void> {
   await runSql(url, 'select pg_reload_conf()');
 }
 
-/** Returns how many statements of a database wait for a lock. */
 export async function countLockWaits(url: string): Promise<number> {
   const waiting = await runSql(
     url,
@@ -189,7 +186,6 @@ export async function countLockWaits(url: string): Promise<number> {
   return waiting.length;
 }
 
-/** Returns how many connections gateways have to a database. */
 export async function countConnections(url: string): Promise<number> {
   const rows = await runSql(
     url,
@@ -224,7 +220,6 @@ export async function migratePostgres(
   await db.close();
 }
 
-/** Creates a database, migrates it and returns its URL. */
 export async function createStoreOn(server: string): Promise<string> {
   const url = await createDatabaseOn(server);
   await migratePostgres(url);

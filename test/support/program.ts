@@ -3,7 +3,6 @@ import type { Readable } from 'node:stream';
 
 import { type Data, post } from './post.ts';
 
-/** A line of the log. */
 export type LogEntry = Record<string, unknown> & { readonly msg: string };
 
 /** The exit code of a process, or the signal that ended it. */
@@ -41,7 +40,6 @@ export async function killPrograms(): Promise<void> {
   await Promise.all(ends);
 }
 
-/** Calls `onLine` with each line of a stream. */
 function readLines(stream: Readable, onLine: (line: string) => void): void {
   let unread = '';
   stream.setEncoding('utf8').on('data', (text: string) => {

@@ -10,7 +10,6 @@ export interface Statement {
   readonly values: readonly unknown[];
 }
 
-/** A statement, and what PostgreSQL returned. */
 export interface ReleasedStatement extends Statement {
   /** The columns of its rows, each a name and a type. */
   readonly columns: readonly string[];

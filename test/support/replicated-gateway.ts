@@ -35,7 +35,6 @@ export async function startReplicatedGateway(
   return { ...gateway, messages };
 }
 
-/** What operations are posted to. */
 interface Target {
   readonly url: string;
 }
@@ -122,7 +121,6 @@ export function startReaders(
   });
 }
 
-/** Returns a mutation that orders units of a pet. */
 const order = (petId: string, key: string, quantity = 1): string =>
   `mutation { placeOrder(input: { petId: "${petId}", quantity: ${quantity} }, idempotencyKey: "${key}") {
     ... on Order { id } ... on Error { code } } }`;
@@ -193,7 +191,6 @@ export async function ordersOf(url: string, where = 'true'): Promise<Set<unknown
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Waits for a line of the log. */
 export async function expectLogged(
   { messages }: ReplicatedGateway,
   line: RegExp | string,

@@ -12,7 +12,6 @@ import { createLog } from '../../src/gateway/telemetry/log.ts';
 import type { petStore } from '../../src/store/index.ts';
 import { closeServer, listen } from './listen.ts';
 
-/** What the bundle exports. */
 interface Bundle {
   readonly createGateway: typeof createGateway;
   readonly openDatabaseOf: typeof openDatabaseOf;

@@ -68,7 +68,7 @@ end $$`;
 interface Statement {
   request: string;
   sql: string;
-  parameters: unknown[];
+  parameters: Data[];
   /** Whether PostgreSQL may keep its plan. */
   planning: 'once' | 'each';
 }
@@ -107,10 +107,10 @@ afterAll(async () => {
   await client.end();
 });
 
-function toLiteral(value: unknown): string {
+function toLiteral(value: Data): string {
   if (value === null) return 'null';
   if (!Array.isArray(value)) return escapeLiteral(String(value));
-  return escapeLiteral(`{${value.map((item) => JSON.stringify(String(item))).join(',')}}`);
+  return escapeLiteral(`{${value.map((item: Data) => JSON.stringify(String(item))).join(',')}}`);
 }
 
 interface Plan {
@@ -157,7 +157,7 @@ async function explain({ sql, parameters, planning }: Statement): Promise<Plan[]
     const results = (await client.query(
       `begin; set local plan_cache_mode = force_${mode}_plan;
       prepare sent as ${sql}; ${measured} rollback; deallocate sent`,
-    )) as unknown as QueryResult<Data>[];
+    )) as unknown as QueryResult[];
     const [row] = results.flatMap(({ rows }) => rows);
     plans.push(toPlan(row['QUERY PLAN'][0].Plan));
   }
@@ -169,7 +169,7 @@ async function sentFor(request: string, send: () => Promise<unknown>): Promise<S
   await send();
   const sent = sending.mock.calls.flatMap(([statement]): [string, Statement][] => {
     if (typeof statement !== 'object' || !('text' in statement)) return [];
-    const { text: sql, values: parameters, name } = statement as QueryConfig<unknown[]>;
+    const { text: sql, values: parameters, name } = statement as QueryConfig<Data[]>;
     if (!parameters || !/^\s*(select|insert|update|delete|with)\b/i.test(sql)) return [];
     const planning = name ? 'once' : 'each';
     return [[`${sql} ${parameters.join()}`, { request, sql, parameters, planning }]];
