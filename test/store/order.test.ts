@@ -8,23 +8,14 @@ import { makeOrder, makePet, mutate, stockOf } from '../support/make.ts';
 
 const ORDER = '... on Order { id petId quantity shipDate complete }';
 
-const place = (input: Record<string, unknown>) =>
-  mutate(
-    gateway,
-    'placeOrder',
-    { input },
-    `${ORDER} ... on InvalidInput { issues { path code message } }`,
-  );
+const CHECKED = `${ORDER} ... on InvalidInput { issues { path code message } }`;
+
+const place = (input: object) => mutate(gateway, 'placeOrder', { input }, CHECKED);
 const complete = (id: string) => mutate(gateway, 'completeOrder', { id }, ORDER);
 const cancel = (id: string) =>
   mutate(gateway, 'cancelOrder', { id }, '... on CancelledOrder { id }');
-const reschedule = (id: string, shipDate?: string | null) =>
-  mutate(
-    gateway,
-    'rescheduleOrder',
-    { id, shipDate },
-    `${ORDER} ... on InvalidInput { issues { path code message } }`,
-  );
+const reschedule = (id: string, shipDate?: string) =>
+  mutate(gateway, 'rescheduleOrder', { id, shipDate }, CHECKED);
 
 const HOUR_MS = 3_600_000;
 const hoursAgo = (hours: number): string => new Date(Date.now() - hours * HOUR_MS).toISOString();

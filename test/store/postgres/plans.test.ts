@@ -169,7 +169,7 @@ async function sentFor(request: string, send: () => Promise<unknown>): Promise<S
   await send();
   const sent = sending.mock.calls.flatMap(([statement]): [string, Statement][] => {
     if (typeof statement !== 'object' || !('text' in statement)) return [];
-    const { text: sql, values: parameters, name } = statement as QueryConfig<Data[]>;
+    const { text: sql, values: parameters, name } = statement as QueryConfig;
     if (!parameters || !/^\s*(select|insert|update|delete|with)\b/i.test(sql)) return [];
     const planning = name ? 'once' : 'each';
     return [[`${sql} ${parameters.join()}`, { request, sql, parameters, planning }]];
