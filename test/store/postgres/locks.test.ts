@@ -39,6 +39,14 @@ async function countBlockedBy(client: Client): Promise<number | null> {
   return rowCount;
 }
 
+/** Commits a transaction, after another statement, once it blocks a session. */
+async function commitOnceBlocking(client: Client, text = ''): Promise<void> {
+  const isBlocking = async (): Promise<boolean> => (await countBlockedBy(client)) === 1;
+  await vi.waitUntil(isBlocking, { timeout: 20_000, interval: 2 });
+  await client.query(`${text}; commit`);
+  await client.end();
+}
+
 it.concurrent.for([
   ['a statement', undefined],
   ['a transaction', 'a key'],
@@ -48,11 +56,8 @@ it.concurrent.for([
     const petId = await makePet(gateway, { stock: 5 });
     const other = await begin(`select from inventory_items where pet_id = ${petId} for update`);
     const placed = placeOrder(petId, key);
-    await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
-    // The gateway has locked the pet and waits for the stock; now this session waits for the pet.
-    await other.query(`update pets set name = 'Held' where id = ${petId}`);
-    await other.query('commit');
-    await other.end();
+    // The gateway has locked the pet and waits for the stock; then this session waits for the pet.
+    await commitOnceBlocking(other, `update pets set name = 'Held' where id = ${petId}`);
     expected(await placed).toEqual({ __typename: 'Order' });
     expected(await stockOf(gateway, petId)).toBe(4);
   },
@@ -78,9 +83,7 @@ it('old changes are deleted in order while another gateway deletes the same ones
   const first = 'select transaction, id from changes order by transaction, id limit 250';
   const other = await begin(`delete from changes where (transaction, id) in (${first})`);
   const deleted = deleteChanges(gateway);
-  await expect.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
-  await other.query('commit');
-  await other.end();
+  await commitOnceBlocking(other);
   await deleted;
   // The last change is kept.
   expect(await runSql(url, 'select from changes')).toHaveLength(1);
@@ -94,11 +97,7 @@ it('an update of several stocks succeeds even if its missing rows are created on
   const updated = mutate(gateway, 'updateInventories', {
     input: ids.map((petId) => ({ petId, quantity: 7 })),
   });
-  for (const other of others) {
-    await expect.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
-    await other.query('commit');
-    await other.end();
-  }
+  for (const other of others) await commitOnceBlocking(other);
   expect(await updated).toEqual({ __typename: 'UpdatedInventories' });
   expect(await Promise.all(ids.map((id) => stockOf(gateway, id)))).toEqual(ids.map(() => 7));
 });
@@ -133,9 +132,7 @@ it.concurrent.for([
     const changed = gateway.data(
       `mutation { changed: ${mutation.replace('P', petId)} { __typename } }`,
     );
-    await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
-    await other.query('commit');
-    await other.end();
+    await commitOnceBlocking(other);
     expected(await changed).toEqual({ changed: { __typename: type } });
     const rows = await runSql(url, `select quantity from inventory_items where pet_id = ${petId}`);
     expected(rows[0]?.['quantity']).toBe(left);
