@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 import { makeArguments, MUTATIONS } from '../support/crud.ts';
 import {
+  countShared,
   type Data,
   gateway,
   postOperation,
@@ -105,7 +106,7 @@ it.each([8, 2])(
       await all();
       await all();
     });
-    expect(gateway.statements.some((text) => text.includes('skip locked'))).toBe(true);
+    expect(countShared()).toBeGreaterThan(0);
     const authorOfOrder = (quantity: number) => {
       const by = callers[quantity - 1];
       return { by, requestId: `of-${by}`, operationName: 'Place' };
@@ -327,7 +328,7 @@ it("what an operator's triggers change in a statement that callers share is in n
   gateway.statements.length = 0;
   const after = await lastCursor(gateway);
   await all();
-  expect(gateway.statements.some((text) => text.includes('skip locked'))).toBe(true);
+  expect(countShared()).toBeGreaterThan(0);
   await untilSettled(gateway.db);
   const { changes } = await gateway.data(
     `query ($after: String) { changes(after: $after, first: 100, filter: { types: [INVENTORY_ITEM] }) {

@@ -182,6 +182,10 @@ export async function postOperation(
   return { status: response.status, data, errors, extensions, headers: response.headers };
 }
 
+/** Returns how many statements of `gateway` were for several orders that arrived at the same time. */
+export const countShared = (): number =>
+  gateway.statements.filter((text) => text.includes('skip locked')).length;
+
 /** Runs SQL on the database of `gateway`, and returns the rows. */
 export const run = (text: string): Promise<Data[]> => gateway.db.write(raw(text));
 

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { openCopyOnPostgres } from '../../support/databases.ts';
 import {
+  countShared,
   type Gateway,
   gateway,
   openAt,
@@ -138,9 +139,6 @@ it.concurrent.for([
     expected(rows[0]?.['quantity']).toBe(left);
   },
 );
-
-const countShared = (): number =>
-  gateway.statements.filter((text) => text.includes('skip locked')).length;
 
 /** Creates a trigger, as an operator might, that runs a statement for each order of 7 units. */
 const createTrigger = (statement: string): Promise<unknown> =>
