@@ -65,8 +65,8 @@ const LENGTHY = [
 const SLOWEST = [
   'test/gateway/{cost,kinds-in-lists,pages}.test.ts',
   'test/gateway/both/executions.test.ts',
-  'test/store/{bursts,executor,filters,shop}.test.ts',
-  'test/store/both/{database-errors,explain,idempotency,who}.test.ts',
+  'test/store/{bursts,executor,explain,filters,idempotency,shop,who}.test.ts',
+  'test/store/both/database-errors.test.ts',
 ];
 
 export default defineConfig({

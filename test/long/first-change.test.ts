@@ -20,7 +20,6 @@ const linesOf = (diff: string, dropped: '+' | '-'): string =>
     .map((line) => line.slice(1))
     .join('\n');
 
-/** Changes or creates a file as a block of the tutorial shows. */
 function apply(path: string, block: string): void {
   const file = join(folder, path);
   const isDiff = /^\+/m.test(block);
@@ -51,7 +50,6 @@ beforeAll(() => {
   symlinkSync(join(process.cwd(), 'node_modules'), join(folder, 'node_modules'), 'junction');
 });
 
-/** Adds the entries that the tutorial shows to the changelog. */
 function addEntries(): void {
   const [, entries = ''] = /```md\n([^]*?)^```$/m.exec(tutorial) ?? [];
   const file = join(folder, 'CHANGELOG.md');

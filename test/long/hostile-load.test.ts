@@ -27,7 +27,6 @@ async function time(body: string, statuses: readonly number[] = EXPECTED): Promi
 
 const postHonest = (): Promise<number> => time(JSON.stringify({ query: HONEST }), [200]);
 
-/** Makes requests one at a time and returns their times, the shortest first. */
 async function times(count: number, send: (index: number) => Promise<number>): Promise<number[]> {
   const all: number[] = [];
   for (let index = 0; index < count; index += 1) all.push(await send(index));
@@ -41,7 +40,6 @@ const at = (sorted: readonly number[], share: number): number =>
 let count = 0;
 const toBody = (query: string): string => JSON.stringify({ query: `${query}#${(count += 1)}` });
 
-/** Expects the program to respond, and to have logged no warnings or errors. */
 async function expectWell(): Promise<void> {
   expect(program.process.exitCode).toBeNull();
   await postHonest();

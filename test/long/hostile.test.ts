@@ -39,7 +39,6 @@ interface GraphqlBody {
   errors?: { message: string; extensions: { code: string; status: number } }[];
 }
 
-/** Expects a GraphQL result: data, errors with a listed code, or both. */
 function expectResult(body: GraphqlBody): void {
   expect(Object.keys(body)).toEqual(
     expect.arrayContaining([expect.stringMatching(/^(data|errors)$/)]),
@@ -53,7 +52,6 @@ function expectResult(body: GraphqlBody): void {
 
 const isResult = (body: object): body is GraphqlBody => 'data' in body || 'errors' in body;
 
-/** Expects the properties that every response has, whatever was sent. */
 function expectHarmless(response: RawResponse, sent: string): void {
   expect(response.status).toBeLessThan(500);
   const statuses = [...response.body.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, text]) =>
@@ -95,13 +93,11 @@ async function expectHarmlessPost(body: string): Promise<void> {
   }
 }
 
-/** Expects no logged error and no polluted object prototype. */
 function expectUnharmed(): void {
   expect(gateway.loggedErrors.splice(0)).toEqual([]);
   expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined();
 }
 
-/** Expects a response to an ordinary request. */
 async function expectServed(): Promise<void> {
   const { pet } = await gateway.data('query ($id: ID!) { pet(id: $id) { name } }', { id: petId });
   expect(pet).toEqual({ name: 'Luna' });
@@ -121,7 +117,6 @@ afterEach(async () => {
 // Far longer than any of these inputs takes, and short enough that an input that blocks the gateway fails its test.
 const TIMEOUT_MS = 10_000;
 
-/** Returns inputs with their first characters as titles. */
 const titled = <Input>(inputs: readonly Input[]): [string, Input][] =>
   inputs.map((input) => [JSON.stringify(input).slice(0, 60), input]);
 
@@ -156,7 +151,6 @@ describe('thousands of arbitrary inputs', { timeout: 600_000 }, () => {
   });
 });
 
-/** Opens a connection and sends bytes. */
 function open(bytes: string): Socket {
   const socket = connectTo(gateway).on('error', () => {});
   socket.write(bytes);

@@ -1,41 +1,25 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 
 import { beforeAll, describe, expect, inject, it, vi } from 'vitest';
 
 import { bookshop } from '../gateway/bookshop/index.ts';
-import type { DatabaseKind } from '../support/databases.ts';
+import { useProgramStore } from '../support/databases.ts';
 import { post } from '../support/post.ts';
-import { createDatabaseOn, dropDatabaseOn } from '../support/postgres.ts';
-import { killPrograms, type Program, startProgram } from '../support/program.ts';
+import { type Program, startProgram } from '../support/program.ts';
 import { AUTH_BY_SECRET, withScopes } from '../support/tokens.ts';
 
-/** Creates an empty database for a program; returns the program's environment variable, and a function that removes the database. */
-async function createEmpty(kind: DatabaseKind) {
-  if (kind === 'PGlite') {
-    const folder = await mkdtemp(join(tmpdir(), 'bookshop-'));
-    const remove = () => rm(folder, { recursive: true, force: true });
-    return { variables: { DATA_DIR: folder }, remove };
-  }
-  const { server } = inject('emptyPostgres');
-  const url = await createDatabaseOn(server);
-  return { variables: { DATABASE_URL: url }, remove: () => dropDatabaseOn(server, url) };
-}
-
 describe.each(inject('databases'))('the bookshop on %s', (kind) => {
+  // An empty folder, or a database that is emptied.
+  const store = useProgramStore(kind);
   let program: Program;
   let headers: Record<string, string>;
 
   beforeAll(async () => {
-    const { variables, remove } = await createEmpty(kind);
+    if (store.url) await store.run('drop schema public cascade; create schema public');
     const settings = { ...AUTH_BY_SECRET, AUTH_READ: 'open', SAMPLE_STORE: 'true' };
-    program = await startProgram({ ...variables, ...settings, LOG_LEVEL: 'debug' }, 'bookshop');
+    const variables = { ...store.environment, ...settings, LOG_LEVEL: 'debug' };
+    program = await startProgram(variables, 'bookshop');
     headers = await withScopes('books:write', 'metrics');
-    return async () => {
-      await killPrograms();
-      await remove();
-    };
   });
 
   const ask = async (query: string) => (await post(program, { query }, { headers })).json();

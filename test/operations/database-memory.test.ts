@@ -45,7 +45,6 @@ const QUERIES = [
   ],
 ] as const;
 
-/** Posts an operation; the response may be an error about its size. */
 async function ask(program: Program, query: string, variables = {}): Promise<void> {
   const response = await post(program, { query, variables });
   const { errors = [] } = (await response.json()) as Partial<GraphqlResponse>;
@@ -67,7 +66,6 @@ async function fill(program: Program, character: string): Promise<string> {
   return id;
 }
 
-/** Returns a size of a process in MB; 0 if it has ended. */
 function readMb(pid: number, value: 'VmRSS' | 'VmHWM'): number {
   const file = `/proc/${pid}/status`;
   if (!existsSync(file)) return 0;

@@ -21,7 +21,6 @@ const hasHaproxy = spawnSync('haproxy', ['-v']).status === 0;
 
 const read = (file: string): string => readFileSync(file, 'utf8');
 
-/** The variables that the Dockerfile sets. */
 const imageVariables = Object.fromEntries(
   [...(/^ENV (.*)$/m.exec(read('Dockerfile'))?.[1] ?? '').matchAll(/(\w+)=(\S+)/g)].map(
     ([, name = '', value = '']) => [name, value],
@@ -40,7 +39,6 @@ type Services = Record<string, Record<string, unknown>>;
 
 const CLUSTER = 'deploy/patroni/compose.yaml';
 
-/** The services of a Compose file. */
 const servicesOf = (file: string): Services =>
   (
     parse(read(file).replaceAll(/\$\{\w+:\?[^}]*\}/g, 'secret'), { merge: true }) as {

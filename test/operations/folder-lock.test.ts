@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 
 import { useProgramStore } from '../support/databases.ts';
-import { isReady, type Program, spawnProgram, startProgram } from '../support/program.ts';
+import {
+  failureOf,
+  isReady,
+  type Program,
+  spawnProgram,
+  startProgram,
+} from '../support/program.ts';
 
 const STARTS = 5;
 const IN_USE =
@@ -11,16 +17,9 @@ const store = useProgramStore('PGlite');
 
 it('a gateway on a system without a native file lock exits with a message that advises choosing another folder or setting DATABASE_URL', async () => {
   const preload = `data:text/javascript,Object.defineProperty(process,'arch',{value:'none'})`;
-  const program = spawnProgram('main', {
-    ...store.environment,
-    NODE_OPTIONS: `--import ${preload}`,
-  });
-  expect(await program.end).toBe(1);
-  expect(program.messages).toEqual([
-    expect.stringMatching(
-      /^DATA_DIR can't be locked: .+\. Choose another folder, or set DATABASE_URL\.$/,
-    ),
-  ]);
+  const environment = { ...store.environment, NODE_OPTIONS: `--import ${preload}` };
+  const message = /^DATA_DIR can't be locked: .+\. Choose another folder, or set DATABASE_URL\.$/;
+  expect(await failureOf('main', environment)).toEqual([expect.stringMatching(message)]);
 });
 
 describe(

@@ -9,26 +9,20 @@ import { ask, type Program, startProgram } from '../support/program.ts';
 
 const store = useProgramStore('PGlite');
 
-/** The message of a gateway that exits because its embedded database can't write. */
 const CRASHED = /^The embedded PostgreSQL crashed: could not .+\. Restart the gateway .+$/;
-/** How many categories are created before the fault. */
 const CREATED = 20;
 
-/** Creates a category and returns its id. */
-async function createCategory(program: Program): Promise<string> {
-  const query =
-    'mutation { result: createCategory(input: { name: "C" }) { ... on Category { id } } }';
-  return (await ask<{ result: { id: string } }>(program, query)).result.id;
-}
+const CREATE = 'mutation { createCategory(input: { name: "C" }) { ... on Category { id } } }';
+const createCategory = async (program: Program): Promise<string> =>
+  (await ask(program, CREATE)).createCategory.id;
 
-/** Returns which of the ids are missing from the store. */
 async function findLost(
   environment: Record<string, string>,
   ids: readonly string[],
 ): Promise<string[]> {
   const program = await startProgram(environment);
   const fields = ids.map((id) => `c${id}: category(id: "${id}") { id }`).join('\n');
-  const response = await ask<Record<string, object | null>>(program, `{ ${fields} }`);
+  const response = await ask(program, `{ ${fields} }`);
   expect(await program.stop()).toBe(0);
   return ids.filter((id) => !response[`c${id}`]);
 }

@@ -6,7 +6,6 @@ import { post } from '../support/post.ts';
 
 const store = useProgramStore();
 
-/** Adds changes to the log, made this long ago. */
 const addChanges = (ago: string): Promise<unknown> =>
   store.run(`
     insert into categories (name) select 'C' from generate_series(1, 10);

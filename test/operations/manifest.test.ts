@@ -8,7 +8,7 @@ import { expect, it } from 'vitest';
 import { makeFolder } from '../support/folders.ts';
 import { startGateway } from '../support/gateway.ts';
 import { hashOf } from '../support/manifest.ts';
-import { spawnProgram } from '../support/program.ts';
+import { failureOf } from '../support/program.ts';
 
 const run = promisify(execFile);
 
@@ -38,13 +38,9 @@ it.each([
     const folder = makeFolder();
     const [DOCUMENTS_MANIFEST, DATA_DIR] = [join(folder, 'trusted.json'), join(folder, 'data')];
     writeFileSync(DOCUMENTS_MANIFEST, JSON.stringify({ a: '{ unknown }' }));
-    const program = spawnProgram('main', { DATA_DIR, DOCUMENTS_MANIFEST, ...environment });
-    expect(await program.end).toBe(1);
-    expect(program.messages).toEqual([
-      expect.stringMatching(
-        /^The document a in DOCUMENTS_MANIFEST cannot be executed: Cannot query field /,
-      ),
-    ]);
+    const variables = { DATA_DIR, DOCUMENTS_MANIFEST, ...environment };
+    const message = /^The document a in DOCUMENTS_MANIFEST cannot be executed: Cannot query field /;
+    expect(await failureOf('main', variables)).toEqual([expect.stringMatching(message)]);
     expect(existsSync(DATA_DIR)).toBe(false);
   },
 );

@@ -10,14 +10,11 @@ import { useFolder } from '../support/folders.ts';
 import { post } from '../support/post.ts';
 import { V8_FLAGS } from '../support/program.ts';
 
-interface Manifest {
-  readonly bin: Readonly<Record<string, string>>;
-}
-
 const folder = useFolder();
 let installed: string;
 let files: string[];
-let manifest: Manifest;
+/** The programs that its package.json names. */
+let bin: Readonly<Record<string, string>>;
 
 // NODE_OPTIONS does not accept V8_FLAGS, which other tests pass to their programs as arguments.
 const SET_FLAGS = `import { setFlagsFromString } from 'node:v8'; setFlagsFromString('${V8_FLAGS.join(' ')}')`;
@@ -50,7 +47,7 @@ beforeAll(async () => {
     installed,
   ]);
   await copyPackages(folder);
-  manifest = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8')) as Manifest;
+  ({ bin } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8')));
 });
 
 describe('the package of `npm pack`', () => {
@@ -61,7 +58,7 @@ describe('the package of `npm pack`', () => {
       'README.md',
       'package.json',
     ]);
-    expect(files).toEqual(expect.arrayContaining(Object.values(manifest.bin)));
+    expect(files).toEqual(expect.arrayContaining(Object.values(bin)));
   });
 
   it('contains the licenses of the bundled packages', async () => {
@@ -73,7 +70,7 @@ describe('the package of `npm pack`', () => {
   });
 
   it('starts from its bin file with only the packages of the image, and serves lazily loaded files', async () => {
-    const program = join(installed, manifest.bin['pet-store-gateway'] ?? '');
+    const program = join(installed, bin['pet-store-gateway'] ?? '');
     await chmod(program, 0o755);
     const child = spawn(program, {
       cwd: folder,

@@ -6,7 +6,6 @@ import { expect, it } from 'vitest';
 
 import { makeFolder } from '../support/folders.ts';
 
-/** Returns what `prisma generate` prints for these models, and the tables that it writes. */
 function generate(models: string): { stderr: string; tables: string } {
   const folder = makeFolder();
   const schema = join(folder, 'schema.prisma');

@@ -1,13 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { useProgramStore } from '../support/databases.ts';
+import { useFolder } from '../support/folders.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
-import { type EventStream, openEvents } from '../support/live.ts';
+import { changed, follow } from '../support/live.ts';
 import { makeCategory } from '../support/make.ts';
 import { runSql } from '../support/postgres.ts';
 import { startProgram } from '../support/program.ts';
@@ -23,12 +22,7 @@ const copy = (from: string, to: string): void => {
   execFileSync('cp', ['-a', from, to]);
 };
 
-const follow = (gateway: Gateway, after: string): Promise<EventStream> =>
-  openEvents(
-    gateway,
-    'subscription ($after: String) { categoryChanged(after: $after) { cursor after { name } } }',
-    { variables: { after } },
-  );
+const FIELD = 'categoryChanged(after: $after) { cursor after { name } }';
 
 /** Returns a cursor's position in the change log, without the time. */
 const positionOf = (cursor: string): unknown[] =>
@@ -46,13 +40,14 @@ it('a dump with the change log of another database loses its change log when a g
 
 describe('after a restore of a copy of DATA_DIR', () => {
   let gateway: Gateway;
+  const copies = useFolder();
   /** The cursors of a change that the copy contains, and of one that it does not contain. */
   let kept: string;
   let lost: string;
 
   beforeAll(async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'store-restore-'));
-    const backup = `${folder}-backup`;
+    const backup = join(copies, 'backup');
+    const folder = join(copies, 'store');
     gateway = await startOn(folder);
     await makeCategory(gateway, 'kept');
     kept = await lastCursor(gateway);
@@ -65,16 +60,13 @@ describe('after a restore of a copy of DATA_DIR', () => {
     copy(backup, folder);
     gateway = await startOn(folder);
     await makeCategory(gateway, 'in its place');
-    return async () => {
-      await gateway.close();
-      for (const path of [folder, backup]) await rm(path, { recursive: true, force: true });
-    };
   }, 120_000);
+  afterAll(() => gateway.close());
 
   it('a client that resumes after a lost change receives CURSOR_EXPIRED, although another change has its position', async () => {
     expect(positionOf(await lastCursor(gateway))).toEqual(positionOf(lost));
     await makeCategory(gateway, 'later');
-    expect(await (await follow(gateway, lost)).rest()).toMatchObject([{ errors: EXPIRED }]);
+    expect(await (await follow(gateway, FIELD, lost)).rest()).toMatchObject([{ errors: EXPIRED }]);
     for (const range of ['first: 1, after', 'last: 1, before']) {
       const query = `query ($cursor: String) { changes(${range}: $cursor) { nodes { cursor } } }`;
       const { errors } = await gateway.graphql(query, { cursor: lost });
@@ -83,8 +75,7 @@ describe('after a restore of a copy of DATA_DIR', () => {
   });
 
   it('a client that resumes after a change in the copy receives all changes', async () => {
-    const stream = await follow(gateway, kept);
-    expect((await stream.data()).categoryChanged.after.name).toBe('in its place');
-    stream.disconnect();
+    const stream = await follow(gateway, FIELD, kept);
+    expect((await changed(stream)).after.name).toBe('in its place');
   });
 });

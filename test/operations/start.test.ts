@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { useProgramStore } from '../support/databases.ts';
 import { holdLock, runSql } from '../support/postgres.ts';
-import { ask, spawnProgram, startProgram } from '../support/program.ts';
+import { ask, failureOf, spawnProgram, startProgram } from '../support/program.ts';
 
 /** The template of new stores, which `npm ci` creates. */
 const TEMPLATE = 'node_modules/@electric-sql/pglite/template-store';
@@ -26,11 +26,9 @@ describe('a gateway that starts on the embedded database', { timeout: 60_000 }, 
     await mkdir(join(folder, 'pglite'));
     await writeFile(join(folder, 'pglite/PG_VERSION'), '18');
     await writeFile(join(folder, 'unfinished'), '');
-    const failed = spawnProgram('main', { DATA_DIR: folder, MIGRATE: 'false' });
-    expect(await failed.end).toBe(1);
-    expect(failed.messages).toEqual([
-      expect.stringMatching(/^Migration \w+ has not been applied: run npm run migrate\.$/),
-    ]);
+    const message = /^Migration \w+ has not been applied: run npm run migrate\.$/;
+    const messages = await failureOf('main', { DATA_DIR: folder, MIGRATE: 'false' });
+    expect(messages).toEqual([expect.stringMatching(message)]);
     expect(await readdir(folder)).not.toContain('unfinished');
     // test/operations/package.test.ts creates a store without the template.
     expect(await identify(join(folder, 'pglite'))).toBe(await identify(TEMPLATE));
@@ -84,9 +82,7 @@ describe('a gateway that starts on the embedded database', { timeout: 60_000 }, 
       pets: { totalCount: 101 },
     });
 
-    const third = spawnProgram('main', { DATA_DIR: folder });
-    expect(await third.end).toBe(1);
-    expect(third.messages).toEqual([
+    expect(await failureOf('main', { DATA_DIR: folder })).toEqual([
       'DATA_DIR is in use by another gateway. Stop that gateway, or choose another folder.',
     ]);
     expect((await fetch(`${second.url}/ready`)).status).toBe(200);
@@ -100,13 +96,9 @@ it('a gateway that fails to start exits with a readable message if DATA_DIR is a
   const link = join(folder, 'link');
   await symlink(join(folder, 'missing'), link);
   const places = [file, join(file, 'x/y'), link, '/proc/x', '/proc/x/y'];
-  const programs = places.map((place) => spawnProgram('main', { DATA_DIR: place }));
-  for (const program of programs) {
-    expect(await program.end).toBe(1);
-    expect(program.messages).toEqual([
-      expect.stringMatching(/^DATA_DIR can't be (used|locked): E[A-Z]+: .+\.$/),
-    ]);
-  }
+  const all = await Promise.all(places.map((place) => failureOf('main', { DATA_DIR: place })));
+  const message = expect.stringMatching(/^DATA_DIR can't be (used|locked): E[A-Z]+: .+\.$/);
+  expect(all).toEqual(places.map(() => [message]));
 });
 
 describe('a new embedded database', () => {
@@ -138,10 +130,9 @@ describe('a gateway whose DATA_DIR is damaged', { timeout: 120_000 }, () => {
     const file = join(pglite, path);
     const before = await readFile(file);
     await (content === undefined ? rm(file) : writeFile(file, content));
-    const program = spawnProgram('main', damaged.environment);
-    expect(await program.end).toBe(1);
-    expect(program.messages).toEqual([expect.stringMatching(/^DATA_DIR: .+restore the backup\.$/)]);
-    expect(program.messages.join()).not.toContain('--copy-embedded');
+    const messages = await failureOf('main', damaged.environment);
+    expect(messages).toEqual([expect.stringMatching(/^DATA_DIR: .+restore the backup\.$/)]);
+    expect(messages.join()).not.toContain('--copy-embedded');
     await writeFile(file, before);
   });
 });
@@ -150,10 +141,8 @@ it('a gateway whose DATA_DIR another version of PostgreSQL wrote names both vers
   const other = join(folder, 'other');
   await cp(TEMPLATE, join(other, 'pglite'), { recursive: true });
   await writeFile(join(other, 'pglite/PG_VERSION'), '17');
-  const program = spawnProgram('main', { DATA_DIR: other });
-  expect(await program.end).toBe(1);
   const versions = /initialized by PostgreSQL version 17, .+ version 18\.\d+\. .+--copy-embedded/;
-  expect(program.messages).toEqual([expect.stringMatching(versions)]);
+  expect(await failureOf('main', { DATA_DIR: other })).toEqual([expect.stringMatching(versions)]);
 });
 
 describe('a gateway that starts on PostgreSQL', () => {
@@ -189,11 +178,9 @@ it.each(['main', 'migrate'] as const)(
   'a database that differs from the model is refused with one message: %s',
   async (name) => {
     await changed.run('alter table categories alter name drop not null');
-    const program = spawnProgram(name, changed.environment);
-    expect(await program.end).toBe(1);
-    expect(program.messages).toEqual([
-      expect.stringMatching(/^The database differs from the model .+: column categories\.name is /),
-    ]);
+    const message = /^The database differs from the model .+: column categories\.name is /;
+    const messages = await failureOf(name, changed.environment);
+    expect(messages).toEqual([expect.stringMatching(message)]);
   },
 );
 
@@ -206,8 +193,38 @@ it.each([
 ])(
   'a gateway with an invalid configuration logs one message that names the variable, and exits with code 1: %j',
   async (environment, sentence) => {
-    const program = spawnProgram('main', environment);
-    expect(await program.end).toBe(1);
-    expect(program.messages).toEqual([sentence]);
+    expect(await failureOf('main', environment)).toEqual([sentence]);
   },
 );
+
+const shared = useProgramStore();
+
+it(
+  'gateways that start at the same time on an empty database migrate it once and create one sample store',
+  { timeout: 120_000 },
+  async () => {
+    await shared.run('drop schema public cascade; create schema public');
+    const environment = { ...shared.environment, SAMPLE_STORE: 'true' };
+    const programs = await Promise.all([startProgram(environment), startProgram(environment)]);
+    const messages = programs.flatMap((started) => started.messages);
+    const applied = messages.filter((message) => message.startsWith('Applied migration'));
+    expect(applied.length).toBe(new Set(applied).size);
+    expect(applied.length).toBeGreaterThan(1);
+    expect(messages.filter((message) => message === 'Filled the sample store.')).toHaveLength(1);
+    for (const started of programs) {
+      expect(await ask(started, '{ categories { totalCount } }')).toEqual({
+        categories: { totalCount: 10 },
+      });
+      expect(await started.stop()).toBe(0);
+    }
+  },
+);
+
+it('a gateway whose port another gateway uses does not start, and says so', async () => {
+  const first = await startProgram(shared.environment);
+  const { port } = new URL(first.url);
+  const messages = await failureOf('main', { ...shared.environment, PORT: port });
+  const sentence = /^Cannot listen on HOST and PORT: .*EADDRINUSE/;
+  expect(messages).toContainEqual(expect.stringMatching(sentence));
+  expect(await first.stop()).toBe(0);
+});

@@ -24,13 +24,11 @@ const SECRET = `whsec_${randomBytes(24).toString('base64')}`;
 
 interface Attempt {
   readonly id: string;
-  /** When it arrived, in milliseconds. */
   readonly time: number;
   readonly body: string;
   readonly event: Data;
 }
 
-/** How to respond to an attempt. */
 type Answer = (response: ServerResponse) => void;
 
 const accept: Answer = (response) => void response.writeHead(204).end();
@@ -59,14 +57,12 @@ async function startReceiver(...answers: Answer[]) {
     url,
     attempts,
     names,
-    /** Waits for this many attempts. */
     received: async (count: number): Promise<void> => {
       await expect.poll(() => attempts.length).toBe(count);
     },
   };
 }
 
-/** Where a relay's gateway and receiver are, and its other settings. */
 const settingsOf = (gateway: { url: string }, receiver: { url: string }) => ({
   GATEWAY_URL: `${gateway.url}/graphql`,
   WEBHOOK_URL: `${receiver.url}/`,
@@ -91,8 +87,15 @@ beforeAll(async () => {
   gateway = await startProgram(environment);
 });
 
+/** Starts a receiver with these answers, and a relay to it. */
+async function startBoth(...answers: Answer[]) {
+  const receiver = await startReceiver(...answers);
+  const settings = settingsOf(gateway, receiver);
+  return { receiver, settings, relay: await startRelay(settings) };
+}
+
 const makePet = async (name: string, status = 'AVAILABLE'): Promise<string> => {
-  const { createPet } = await ask<Data>(
+  const { createPet } = await ask(
     gateway,
     `mutation {
       createCategory(input: { name: "${name}s" }) { __typename }
@@ -110,15 +113,13 @@ const sell = async (...names: string[]): Promise<void> => {
 };
 
 const lastCursor = async (): Promise<string | null> =>
-  (await ask<Data>(gateway, '{ changes(last: 1) { pageInfo { endCursor } } }')).changes.pageInfo
+  (await ask(gateway, '{ changes(last: 1) { pageInfo { endCursor } } }')).changes.pageInfo
     .endCursor;
 
 describe('the relay for webhooks', () => {
   // The first test: the log is empty.
   it('misses no change after its first start on an empty log, even if it is killed before it sees one', async () => {
-    const receiver = await startReceiver();
-    const settings = settingsOf(gateway, receiver);
-    const relay = await startRelay(settings);
+    const { receiver, settings, relay } = await startBoth();
     expect(await lastCursor()).toBeNull();
     expect(await relay.stop('SIGKILL')).toBe('SIGKILL');
     await sell('Ann');
@@ -152,12 +153,11 @@ describe('the relay for webhooks', () => {
 
   it('repeats an event until the receiver accepts it within 15 seconds, and only then sends the next one', async () => {
     // A redirect that is followed would reach the receiver a second time at once.
-    const receiver = await startReceiver(
+    const { receiver, relay } = await startBoth(
       () => undefined,
       (response) => void response.destroy(),
       reject(302, { location: '/' }),
     );
-    const relay = await startRelay(settingsOf(gateway, receiver));
     await sell('Di', 'Ed');
     await receiver.received(2);
     await receiver.received(5);
@@ -172,10 +172,9 @@ describe('the relay for webhooks', () => {
     // Without its milliseconds.
     { form: 'a date', retryAfter: () => new Date(Date.now() + 3000).toUTCString() },
   ])('waits for the time that the receiver asks for, in $form', async ({ retryAfter }) => {
-    const receiver = await startReceiver((response) =>
+    const { receiver } = await startBoth((response) =>
       reject(503, { 'retry-after': retryAfter() })(response),
     );
-    await startRelay(settingsOf(gateway, receiver));
     await sell('Flo');
     await receiver.received(2);
     const [first, second] = receiver.attempts;
@@ -199,11 +198,9 @@ describe('the relay for webhooks', () => {
 
   it('waits for the receiver when it is stopped, so that an event that is accepted is sent once', async () => {
     let held: ServerResponse | undefined;
-    const receiver = await startReceiver((response) => {
+    const { receiver, settings, relay } = await startBoth((response) => {
       held = response;
     });
-    const settings = settingsOf(gateway, receiver);
-    const relay = await startRelay(settings);
     await sell('Jo', 'Kai');
     await receiver.received(1);
     relay.process.kill('SIGTERM');
@@ -215,8 +212,7 @@ describe('the relay for webhooks', () => {
   });
 
   it('ends a pause when it is stopped', async () => {
-    const receiver = await startReceiver(reject(503, { 'retry-after': '3600' }));
-    const relay = await startRelay(settingsOf(gateway, receiver));
+    const { receiver, relay } = await startBoth(reject(503, { 'retry-after': '3600' }));
     await sell('Lu');
     await relay.logged(/^Receiver: status 503\. Trying again in 3600 s\.$/);
     expect(await relay.stop()).toBe(0);
@@ -224,9 +220,7 @@ describe('the relay for webhooks', () => {
   });
 
   it('moves its cursor with changes that are no events, several pages of them', async () => {
-    const receiver = await startReceiver();
-    const settings = settingsOf(gateway, receiver);
-    await startRelay(settings);
+    const { settings } = await startBoth();
     const categories = Array.from(
       { length: 40 },
       (_, n) => `c${n}: createCategory(input: { name: "C" }) { __typename }`,
@@ -303,8 +297,7 @@ describe('the relay for webhooks', () => {
   });
 
   it('sends what changes while the gateway restarts', async () => {
-    const receiver = await startReceiver();
-    const relay = await startRelay(settingsOf(gateway, receiver));
+    const { receiver, relay } = await startBoth();
     await sell('Pia');
     await receiver.received(1);
     await gateway.stop();
@@ -334,13 +327,11 @@ describe('the relay for webhooks', () => {
   });
 });
 
-/** Returns the samples of the README in a language. */
 const samples = (language: string): string[] =>
   blocksOf(readme)
     .filter((block) => block.language === language)
     .map((block) => block.text);
 
-/** Returns JSON without its values, which are strings. */
 const withoutValues = (json = ''): string => json.trim().replaceAll(/:"[^"]*"/g, ':""');
 
 describe('docs/examples/webhooks/README.md', () => {

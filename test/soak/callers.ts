@@ -9,12 +9,10 @@ import { pick, whole } from './random.ts';
 const CALLERS = 12;
 const MAX_THOUGHT_MS = 80;
 
-/** The state of an honest caller. */
 interface Scene {
   readonly client: Client;
   readonly ledger: Ledger;
   readonly journal: Journal;
-  /** The ids of the orders that this caller placed. */
   readonly mine: string[];
 }
 
@@ -43,7 +41,6 @@ async function place({ client, ledger, journal, mine }: Scene): Promise<void> {
   }
 }
 
-/** Chooses an order that this caller placed. */
 function chooseMine({ ledger, mine }: Scene): { id: string; order: LedgerOrder } | undefined {
   if (mine.length === 0) return undefined;
   const id = pick(mine);
@@ -51,7 +48,6 @@ function chooseMine({ ledger, mine }: Scene): { id: string; order: LedgerOrder }
   return order && { id, order };
 }
 
-/** Repeats an order that was acknowledged earlier. */
 async function placeAgain(scene: Scene): Promise<void> {
   const { id, order } = chooseMine(scene) ?? {};
   if (!order) return;
@@ -61,7 +57,6 @@ async function placeAgain(scene: Scene): Promise<void> {
   }
 }
 
-/** Completes or cancels an order that this caller placed. */
 async function changeOrder(scene: Scene): Promise<void> {
   const { id, order } = chooseMine(scene) ?? {};
   if (!order) return;

@@ -6,9 +6,7 @@ import type { GraphqlResponse } from '../support/gateway.ts';
 import type { GatewayProcess } from './gateway-process.ts';
 import type { Journal } from './journal.ts';
 
-/** How long an honest caller waits for one response. */
 const PATIENCE_MS = 20_000;
-/** How long an honest caller keeps repeating a request. */
 const MAX_RETRY_MS = 90_000;
 const RETRY_MS = 150;
 const SHOWN_CHARACTERS = 300;
@@ -23,7 +21,6 @@ interface GraphqlBody {
   readonly variables?: Readonly<Record<string, unknown>>;
 }
 
-/** The data of a response, and how many attempts failed before it. */
 interface Answered<Data> {
   readonly data: Data;
   readonly failures: number;
@@ -34,7 +31,6 @@ export type Client = ReturnType<typeof createClient>;
 const shorten = (text: string): string =>
   text.replaceAll(/\s+/g, ' ').trim().slice(0, SHOWN_CHARACTERS);
 
-/** Sends the requests of an honest caller. */
 export function createClient(gateway: GatewayProcess, journal: Journal) {
   /** Sends a request until `parse` returns a result. @throws Error after MAX_RETRY_MS */
   async function repeat<Result>(
@@ -63,7 +59,6 @@ export function createClient(gateway: GatewayProcess, journal: Journal) {
     throw new Error(`An honest caller got no successful response in ${MAX_RETRY_MS} ms.`);
   }
   return {
-    /** Sends an operation until a response without errors arrives. */
     graphql: <Data>(body: GraphqlBody): Promise<Answered<Data>> =>
       repeat('/graphql', body, (text) => {
         const { data, errors } = JSON.parse(text) as Partial<GraphqlResponse>;
@@ -72,7 +67,6 @@ export function createClient(gateway: GatewayProcess, journal: Journal) {
         }
         return errors ? undefined : (data as Data | undefined);
       }),
-    /** Requests JSON from a REST route until a successful response arrives. */
     rest: async <Body>(path: string) =>
       (await repeat(path, undefined, (text) => JSON.parse(text) as Body)).data,
   };

@@ -11,15 +11,12 @@ const MAX_LEFT_BYTES = 2_000_000;
 const ALL_SESSIONS = `select pg_terminate_backend(pid) from pg_stat_activity
   where backend_type = 'client backend' and pid <> pg_backend_pid()`;
 
-/** Ends a fault. */
 type Stop = () => Promise<void> | void;
 
-/** The functions that start the faults, by the fault's name. */
 export type Faults = Record<string, () => Promise<Stop> | Stop>;
 
 const nothing = (): void => {};
 
-/** Faults of the gateway's process. */
 export const gatewayFaults = (gateway: GatewayProcess): Faults => ({
   'gateway killed': () => gateway.end('SIGKILL').then(() => nothing),
   'gateway stopped by SIGTERM': () => gateway.end('SIGTERM').then(() => nothing),
@@ -32,7 +29,6 @@ export const gatewayFaults = (gateway: GatewayProcess): Faults => ({
   },
 });
 
-/** Faults of the embedded database on a small disk. */
 export const diskFaults = (disk: string): Faults => ({
   'store on a full disk': () => {
     const ballast = join(disk, 'ballast');
@@ -43,7 +39,6 @@ export const diskFaults = (disk: string): Faults => ({
   },
 });
 
-/** Faults of the only PostgreSQL server. */
 export const postgresFaults = (server: PostgresServer, databaseUrl: string): Faults => ({
   'PostgreSQL killed': () => server.kill().then(() => () => server.start()),
   'PostgreSQL stopped': () => server.stop().then(() => () => server.start()),

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import type { Data } from '../support/gateway.ts';
 import { type EventStream, openEvents } from '../support/live.ts';
 import type { Client } from './client.ts';
 import type { GatewayProcess } from './gateway-process.ts';
@@ -10,16 +11,8 @@ const FOLLOWERS_OF_EACH = 4;
 const CUT_EVERY_MS = 500;
 const MAX_WAIT_MS = 30_000;
 
-/** The fields of Subscription that are followed, by the type of their changes in the change log. */
 const FIELDS = { OrderChange: 'orderChanged', InventoryItemChange: 'inventoryChanged' };
 type Type = keyof typeof FIELDS;
-
-interface Page {
-  readonly changes: {
-    readonly nodes: readonly { readonly __typename: Type; readonly cursor: string }[];
-    readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
-  };
-}
 
 const CHANGES = 'nodes { __typename ... on Change { cursor } } pageInfo { hasNextPage endCursor }';
 
@@ -31,7 +24,6 @@ function follow(gateway: GatewayProcess, journal: Journal, type: Type, start: st
   const closed = new AbortController();
   let after = start;
   let stream: EventStream | undefined;
-  /** Subscribes and reads until the connection ends. */
   const readAll = async (): Promise<void> => {
     const args = `(after: "${after}")`;
     stream = await openEvents(gateway, `subscription { change: ${field}${args} { cursor } }`);
@@ -45,7 +37,6 @@ function follow(gateway: GatewayProcess, journal: Journal, type: Type, start: st
       cursors.push(after);
     }
   };
-  /** Cuts the connection, as a network failure would. */
   const cut = (): void => stream?.disconnect();
   const run = async (): Promise<void> => {
     while (!closed.signal.aborted) {
@@ -68,10 +59,10 @@ function follow(gateway: GatewayProcess, journal: Journal, type: Type, start: st
  * change once, in the order of the change log.
  */
 export async function startFollowers(gateway: GatewayProcess, client: Client, journal: Journal) {
-  const readPage = async (args: string): Promise<Page['changes']> =>
-    (await client.graphql<Page>({ query: `{ changes(${args}) { ${CHANGES} } }` })).data.changes;
+  const readPage = async (args: string): Promise<Data> =>
+    (await client.graphql<Data>({ query: `{ changes(${args}) { ${CHANGES} } }` })).data.changes;
   /** The cursor up to which changes have been compared. */
-  let compared = (await readPage('last: 1')).pageInfo.endCursor ?? '';
+  let compared: string = (await readPage('last: 1')).pageInfo.endCursor ?? '';
   const all = (Object.keys(FIELDS) as Type[]).flatMap((type) =>
     Array.from({ length: FOLLOWERS_OF_EACH }, () => follow(gateway, journal, type, compared)),
   );
@@ -79,9 +70,8 @@ export async function startFollowers(gateway: GatewayProcess, client: Client, jo
 
   const followers = {
     received: 0,
-    /** Compares what was received with the change log, while no honest caller writes. */
     check: async (): Promise<void> => {
-      const changes: Page['changes']['nodes'][number][] = [];
+      const changes: Data[] = [];
       for (let hasMore = true; hasMore;) {
         const { nodes, pageInfo } = await readPage(`first: 100, after: "${compared}"`);
         changes.push(...nodes);

@@ -52,7 +52,6 @@ export class GatewayProcess {
     await program.stop('SIGKILL');
   }
 
-  /** Stops the gateway without a restart. */
   async close(): Promise<void> {
     this.#isOver = true;
     await this.end('SIGTERM');

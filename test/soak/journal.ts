@@ -3,12 +3,10 @@ const MAX_SHOWN = 30;
 // The gateway writes its log a moment after the response.
 const LOG_MS = 300;
 
-/** Records what happened during the soak: faults, responses and violations. */
 export class Journal {
   answered = 0;
   retried = 0;
   violations = 0;
-  /** Returns the last messages of the gateway's log. */
   readLog: () => string = () => '';
   #faults = '';
   #lastFault = -Infinity;
@@ -22,7 +20,6 @@ export class Journal {
     this.print(this.#faults);
   }
 
-  /** Records that the faults have ended and the gateway is ready again. */
   stopFaults(): void {
     this.#faults = '';
     this.#lastFault = performance.now();

@@ -1,3 +1,4 @@
+import type { Data } from '../support/gateway.ts';
 import type { Client } from './client.ts';
 import type { Journal } from './journal.ts';
 
@@ -8,17 +9,9 @@ export interface LedgerOrder {
   state: 'open' | 'complete' | 'cancelled';
 }
 
-interface StoredOrder {
-  readonly id: number;
-  readonly petId: number;
-  readonly quantity: number;
-  readonly complete: boolean;
-}
-
 const [AMPLE, SCARCE] = [1_000_000, 40];
 const UNITS = Array.from({ length: 12 }, (_, index) => (index % 4 === 3 ? SCARCE : AMPLE));
 
-/** The acknowledged writes, and the resulting contents of the store. */
 export class Ledger {
   readonly orders = new Map<string, LedgerOrder>();
   /** Pets whose stock is changed only by orders, with their initial stock. */
@@ -43,15 +36,13 @@ export class Ledger {
     }
   }
 
-  /** Adds an acknowledged order; its id must be new. */
   addOrder(id: string, order: LedgerOrder): void {
     if (this.orders.has(id)) this.#journal.violate(`Order ${id} was acknowledged twice.`);
     this.orders.set(id, order);
   }
 
-  /** Compares what was acknowledged with the store, while no honest caller writes. */
   async check(client: Client): Promise<void> {
-    const stored = await client.rest<StoredOrder[]>('/store/orders');
+    const stored = await client.rest<Data[]>('/store/orders');
     const found = new Map(stored.map((order) => [String(order.id), order]));
     for (const [id, { petId, quantity, state }] of this.orders) {
       const order = found.get(id);

@@ -31,7 +31,6 @@ const openStore = STORES[values.database];
 if (!(minutes > 0)) throw new Error('--minutes must be a positive number.');
 if (!openStore) throw new Error(`--database must be one of ${Object.keys(STORES).join(', ')}.`);
 
-/** Starts a fault and ends it, at random times. */
 async function inject(start: Faults[string]): Promise<void> {
   await sleep(whole(0, MAX_OFFSET_MS));
   const stop = await start();

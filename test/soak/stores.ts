@@ -8,14 +8,12 @@ import { diskFaults, type Faults, postgresFaults } from './faults.ts';
 
 const DISK_MB = 1000;
 
-/** The database of a gateway. */
 interface Store {
   readonly environment: Record<string, string>;
   readonly faults: Faults;
   readonly close: () => Promise<void> | void;
 }
 
-/** The databases that can be soaked, by the name in `--database`. */
 export const STORES: Record<string, () => Promise<Store> | Store> = {
   embedded: () => {
     const folder = mkdtempSync(join(tmpdir(), 'soak-'));

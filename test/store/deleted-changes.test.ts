@@ -1,11 +1,11 @@
 import { raw } from 'sql-template-tag';
 import { beforeEach, expect, it } from 'vitest';
 
-import { openCopy } from '../support/databases.ts';
 import { gateway, run, useGateway } from '../support/gateway.ts';
 import { openEvents } from '../support/live.ts';
 import { deleteChanges } from '../support/maintenance.ts';
 import { makeCategory } from '../support/make.ts';
+import { openWatched } from '../support/outage.ts';
 import { lastCursor, untilSettled } from '../support/settled.ts';
 
 const EXPIRED = [{ extensions: { code: 'CURSOR_EXPIRED' } }];
@@ -18,20 +18,12 @@ const NEW = /from settled_changes\s+where \(transaction, id\) >/;
 /** What happens once, right before the next statement that matches. */
 let interruption: { before: RegExp; act: () => Promise<unknown> } | undefined;
 
-const open: typeof openCopy = async (config, log) => {
-  const db = await openCopy(config, log);
-  return {
-    ...db,
-    query: async (statement, ...how) => {
-      if (interruption?.before.test(statement.text)) {
-        const { act } = interruption;
-        interruption = undefined;
-        await act();
-      }
-      return db.query(statement, ...how);
-    },
-  };
-};
+const open = openWatched(async ({ text }) => {
+  if (!interruption?.before.test(text)) return;
+  const { act } = interruption;
+  interruption = undefined;
+  await act();
+});
 
 async function deleteAll(): Promise<void> {
   await untilSettled(gateway.db);

@@ -38,7 +38,6 @@ const REPETITIONS = rounds(3, 4);
 const QUERIES = rounds(20, 500);
 const MUTATIONS = rounds(8, 200);
 
-/** Executes an operation and returns its response. */
 type Ask = (operation: Operation) => Promise<GraphqlResponse>;
 
 let store: FilledStore;
@@ -62,7 +61,6 @@ const toAsk =
 const CONFIG = readConfig({});
 const LIMITS = { ...CONFIG.limits, ...UNLIMITED };
 
-/** Adds paths to errors about values, as the gateway does. */
 const usePaths: Plugin = {
   onValidate: ({ setValidationFn, validateFn }) =>
     setValidationFn((of: GraphQLSchema, document: DocumentNode, ...options: unknown[]) =>
@@ -72,7 +70,6 @@ const usePaths: Plugin = {
     ),
 };
 
-/** Gives the context of an operation what the gateway's plugins read. */
 const useCall: Plugin<Call> = {
   onExecute({ args: { schema: of, document, operationName, variableValues }, extendContext }) {
     const operation = new ParsedDocument(of, document).find(operationName);
@@ -137,7 +134,6 @@ const leniently = (strict: GraphQLSchema): GraphQLSchema =>
     },
   });
 
-/** Returns where an error left a null: the longest part of its path that the data contains. */
 function placeOf(data: unknown, path: readonly (string | number)[]): string {
   let value = data;
   let depth = 0;
@@ -245,11 +241,9 @@ const CASES: [what: string, query: string, variables?: Record<string, unknown>][
   ],
 ];
 
-/** Returns the cursor of a pet in the list sorted by name. */
 const cursor = (...position: string[]): string =>
   Buffer.from(JSON.stringify(['NAME', ...position])).toString('base64url');
 
-/** Whether a statement is a compiled query. */
 const isCompiled = (sql: string): boolean => / as json(, .+ as ms from unnest|$)/.test(sql);
 
 /** Like WILD, with names that make a statement fail. */

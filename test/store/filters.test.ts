@@ -10,16 +10,6 @@ import { rounds } from '../support/rounds.ts';
 const COUNT = 30;
 const NAMES = ['Élan', 'apple', 'Apple', 'a%b_c\\d', 'zebra', 'Zoë'];
 
-interface Row {
-  id: number;
-  name: string;
-  categoryId: number;
-  isSold: boolean;
-  /** Null without an inventory item. */
-  stock: number | null;
-  shipDate: string | null;
-}
-
 /** Returns the ship date of an order: a day after the previous order's, or a millisecond after it for the last order. */
 const dateOf = (index: number): Date =>
   index === COUNT - 1
@@ -28,16 +18,16 @@ const dateOf = (index: number): Date =>
 
 // Row n stands for a category, a pet, its inventory item, and an order for pet 1 or 2. Sort keys repeat, so ids break
 // ties.
-const ROWS = Array.from({ length: COUNT }, (_, index): Row => {
-  return {
-    id: index + 1,
-    name: NAMES[index % NAMES.length] ?? '',
-    categoryId: index % 3 === 0 ? 2 : 1,
-    isSold: index % 7 === 0,
-    stock: index % 5 === 0 ? null : Math.floor(index / 2) % 3,
-    shipDate: index % 4 > 0 ? dateOf(index).toISOString() : null,
-  };
-});
+const ROWS = Array.from({ length: COUNT }, (_, index) => ({
+  id: index + 1,
+  name: NAMES[index % NAMES.length] ?? '',
+  categoryId: index % 3 === 0 ? 2 : 1,
+  isSold: index % 7 === 0,
+  /** Null without an inventory item. */
+  stock: index % 5 === 0 ? null : Math.floor(index / 2) % 3,
+  shipDate: index % 4 > 0 ? dateOf(index).toISOString() : null,
+}));
+type Row = (typeof ROWS)[number];
 const PET_OF_ORDER = ({ id }: Row): number => (id <= 25 ? 1 : 2);
 const QUANTITY_OF_ORDER = ({ id }: Row): number => (id % 3) + 1;
 
@@ -64,7 +54,6 @@ const CATEGORIES: [string, Keep][] = [
   ['{ ids: ["3", 4, "99", "3"] }', ({ id }) => id === 3 || id === 4],
 ];
 
-/** Returns a name in lower case, without accents. */
 const fold = (name: string): string =>
   name.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase();
 
@@ -140,7 +129,6 @@ const INVENTORY: [string, Keep][] = [
 ];
 
 interface List {
-  /** The query up to the list's arguments. */
   readonly open: string;
   readonly id: string;
   /** The sort orders: each field, and the value by which rows are compared. */
@@ -245,7 +233,6 @@ async function walk({ open, id }: List, args: string, size: 'first' | 'last') {
   return { ids: (size === 'first' ? pages : pages.toReversed()).flat(), counts };
 }
 
-/** Returns the ids of some rows in the order of a list. */
 function sorted({ sorts }: List, rows: Row[], field: string, direction: string): number[] {
   const sign = direction === 'ASC' ? 1 : -1;
   const compare = (a: Row, b: Row): number => {

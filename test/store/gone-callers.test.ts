@@ -2,11 +2,12 @@ import { EventEmitter, once } from 'node:events';
 
 import { expect, it } from 'vitest';
 
+import { openCopyOnPglite } from '../support/databases.ts';
 import { gateway, useGateway } from '../support/gateway.ts';
 import { openInitialized } from '../support/live.ts';
 import { repeat } from '../support/repeat.ts';
 
-useGateway();
+useGateway({}, openCopyOnPglite);
 
 /** Blocks the only session of the embedded database until the returned function is called. */
 async function holdSession(): Promise<() => Promise<void>> {

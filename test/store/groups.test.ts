@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { createTables, groupBy } from '../../src/gateway/index.ts';
 import type PrismaTypes from '../../src/store/generated/pothos.ts';
 import { ENUMS, TABLES } from '../../src/store/generated/tables.ts';
-import { expectData, gateway, run, useGateway } from '../support/gateway.ts';
+import { type Data, expectData, gateway, run, useGateway } from '../support/gateway.ts';
 import { insertRows } from '../support/make.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
 import { rounds } from '../support/rounds.ts';
@@ -56,7 +56,6 @@ const FILTERS: readonly (readonly [filter: object, condition: string])[] = [
   [{ petId: '7' }, 'pet_id = 7'],
 ];
 
-/** Returns a query for groups, with all fields of the keys. */
 const queryOf = (by: readonly Key[]): string => {
   const fields = by.map((key) =>
     key === 'CATEGORY_ID' ? 'categoryId category { id }' : KEYS[key][0],
@@ -67,11 +66,6 @@ const queryOf = (by: readonly Key[]): string => {
     }
   }`;
 };
-
-interface Group {
-  readonly count: number;
-  readonly sum: { readonly quantity: number };
-}
 
 /** Returns the groups of orders, by SQL written here. */
 async function groupsOf(by: readonly Key[], conditions: readonly string[]) {
@@ -98,7 +92,6 @@ const byGraphqlJs = (query: string, variables?: Record<string, unknown>) => {
   return gateway.data(`${query} # ${documents}`, variables);
 };
 
-/** Expects the same data from graphql-js and from one compiled statement. */
 const expectOneStatement = async (...args: Parameters<typeof expectData>): Promise<void> =>
   expect(await expectData(...args)).toBe(1);
 
@@ -180,7 +173,7 @@ describe('the groups of a list', () => {
     const { orders } = await byGraphqlJs(query);
     expect(orders.groups.hasMore).toBe(true);
     expect(orders.groups.nodes).toHaveLength(100);
-    const counts: number[] = orders.groups.nodes.map(({ count }: Group) => count);
+    const counts: number[] = orders.groups.nodes.map(({ count }: Data) => count);
     expect(counts).toEqual(counts.toSorted((a, b) => b - a));
     await expectOneStatement(query, { orders });
   });

@@ -4,11 +4,10 @@ import { MapperKind, mapSchema } from '@graphql-tools/utils';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { petStore } from '../../src/store/index.ts';
-import { gateway, type GraphqlResponse, run, useGateway, useOther } from '../support/gateway.ts';
+import { gateway, postOperation, run, useGateway, useOther } from '../support/gateway.ts';
 import { createSocketClient, openEvents, openSocket } from '../support/live.ts';
 import { makePet, stockOf } from '../support/make.ts';
 import { callOf, postMessage } from '../support/mcp.ts';
-import { post } from '../support/post.ts';
 import { sendRaw } from '../support/raw.ts';
 
 /** A store in which a mutation has no argument `idempotencyKey`. */
@@ -58,15 +57,11 @@ interface Sent {
   readonly variables?: object | undefined;
 }
 
-/** Posts an operation; the pet is in the variable `petId`. */
 async function send(query: string, { header, extensions, variables }: Sent = {}, to = gateway) {
-  const response = await post(
-    to,
-    { query, variables: { petId, ...variables }, extensions },
-    header === undefined ? {} : { headers: { 'Idempotency-Key': header } },
-  );
-  const { data, errors } = (await response.json()) as GraphqlResponse;
-  return { status: response.status, data, errors };
+  const params = { query, variables: { petId, ...variables }, extensions };
+  const headers = header === undefined ? {} : { 'Idempotency-Key': header };
+  const { status, data, errors } = await postOperation(to, params, headers);
+  return { status, data, errors };
 }
 
 const refusal = (code: string, message: unknown = expect.any(String)) => ({

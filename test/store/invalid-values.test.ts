@@ -1,10 +1,10 @@
 import { raw } from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { useGateway, gateway } from '../support/gateway.ts';
-import { makePet, mutate } from '../support/make.ts';
+import { type Data, gateway, useGateway } from '../support/gateway.ts';
+import { makePet, mutate, stockOf } from '../support/make.ts';
 
-const ISSUES = '... on InvalidInput { issues { path code message line } }';
+const ISSUES = '... on InvalidInput { message issueCount issues { path code message line } }';
 
 useGateway();
 beforeAll(async () => {
@@ -70,8 +70,7 @@ describe('a mutation with an invalid value', () => {
 
   it('reports all of them together, each with a code and a message', async () => {
     const args = { input: { name: ' ', categoryId: 'abc', quantity: -4 }, idempotencyKey: '' };
-    const fields = `${ISSUES} ... on InvalidInput { message }`;
-    const { issues, message } = await mutate(gateway, 'createPet', args, fields);
+    const { issues, message } = await mutate(gateway, 'createPet', args, ISSUES);
     const id = 'Category id must be 1 to 19 digits and at most 9223372036854775807.';
     const key = 'Idempotency key must be 1 to 255 characters long.';
     const expected = [
@@ -85,4 +84,59 @@ describe('a mutation with an invalid value', () => {
     );
     expect(message).toBe(expected.map(([, , sentence]) => sentence).join(' '));
   });
+
+  it('reports all invalid lines together', async () => {
+    const shipDates = [
+      '1990-01-05T00:00:00Z',
+      undefined,
+      '2100-01-05T00:00:00Z',
+      '2020-02-29T00:00:00Z',
+    ];
+    const input = shipDates.map((shipDate) => ({ petId: '1', quantity: 1, shipDate }));
+    const before = await read();
+    const { code, issues } = await mutate(gateway, 'placeOrders', { input }, ISSUES);
+    const message = 'Ship date must not be more than a day in the past.';
+    const past = (line: number) => {
+      const path = ['input', String(line), 'shipDate'];
+      return { path, code: 'TOO_SMALL', message, line };
+    };
+    expect([code, issues]).toEqual(['INVALID_INPUT', [past(0), past(3)]]);
+    expect(await read()).toEqual(before);
+  });
+
+  it('counts 150 invalid lines, but reports only 100 of them, and only ten in the message', async () => {
+    const input = Array.from({ length: 150 }, () => ({ petId: '1', quantity: 0 }));
+    const result = await mutate(gateway, 'placeOrders', { input }, ISSUES);
+    expect(result.issueCount).toBe(150);
+    expect(result.issues).toHaveLength(100);
+    expect(result.message.match(/Quantity must be at least 1\./g)).toHaveLength(10);
+  });
+
+  it.each([
+    ['createPets', '[NewPet!]!', { name: 'Ida', categoryId: '1' }],
+    ['placeOrders', '[NewOrder!]!', { petId: '1', quantity: 1 }],
+  ])('is rejected if it has more than a thousand lines: %s', async (name, type, line) => {
+    const query = `mutation ($input: ${type}) { made: ${name}(input: $input) { __typename } }`;
+    const { errors } = await gateway.graphql(query, { input: Array<object>(1001).fill(line) });
+    expect(errors?.[0]?.extensions.code).toBe('INVALID_INPUT');
+  });
+});
+
+it('a mutation creates up to a thousand rows, in the order of the input, and their stock, with one statement', async () => {
+  const input = Array.from({ length: 1000 }, (_, index) => ({
+    name: `Pet ${index}`,
+    categoryId: '1',
+    ...(index % 2 === 0 && { quantity: index }),
+  }));
+  gateway.statements.length = 0;
+  const created = '... on CreatedPets { pets { id name } }';
+  const { pets } = await mutate(gateway, 'createPets', { input }, created);
+  expect(gateway.statements).toHaveLength(1);
+  expect(pets.map(({ name }: Data) => name)).toEqual(input.map(({ name }) => name));
+  expect(await stockOf(gateway, pets[8].id)).toBe(8);
+  const lines = pets.map(({ id: petId }: Data) => ({ petId, quantity: 2 }));
+  const served = lines.filter((_line: object, index: number) => index % 2 === 0).slice(1);
+  const placed = '... on PlacedOrders { orders { quantity } }';
+  const { orders } = await mutate(gateway, 'placeOrders', { input: served }, placed);
+  expect(orders).toHaveLength(499);
 });

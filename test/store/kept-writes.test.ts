@@ -1,15 +1,9 @@
 import sql from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import {
-  gateway,
-  type GraphqlResponse,
-  type OpenDatabase,
-  useGateway,
-} from '../support/gateway.ts';
+import { gateway, type OpenDatabase, postOperation, useGateway } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 import { createOutage } from '../support/outage.ts';
-import { post } from '../support/post.ts';
 
 const outage = createOutage();
 
@@ -19,7 +13,6 @@ const open: OpenDatabase = async (config, log) => {
   return { ...db, queryOlder: db.query };
 };
 
-/** Returns a mutation that reads fields of a pet after its write. */
 const placeWith = (fields: string): string =>
   `mutation ($petId: ID!, $n: Int, $yes: Boolean = false) {
     placeOrder(input: { petId: $petId, quantity: 1 }) { ... on Order { id quantity @skip(if: $yes) pet { ...F } } }
@@ -38,13 +31,12 @@ describe('a mutation whose write has succeeded', () => {
         b: adjustInventory(petId: $petId, by: 1) { ... on InventoryItem { quantity } }
       }`;
     let statements = 0;
-    const response = await outage.during(
-      () => post(gateway, { query: mutation, variables: { petId } }),
+    const { data, errors, headers } = await outage.during(
+      () => postOperation(gateway, { query: mutation, variables: { petId } }),
       () => (statements += 1) > 1,
     );
     // The operation must not be repeated as a whole.
-    expect(response.headers.get('retry-after')).toBeNull();
-    const { data, errors } = (await response.json()) as GraphqlResponse;
+    expect(headers.get('retry-after')).toBeNull();
     expect(data).toEqual({ a: { id: expect.any(String) }, b: null });
     expect(errors).toMatchObject([{ path: ['b'], extensions: { code: 'SERVICE_UNAVAILABLE' } }]);
     gateway.loggedErrors.length = 0;
@@ -54,14 +46,13 @@ describe('a mutation whose write has succeeded', () => {
 describe.each(['HALT', 'PROPAGATE'])('with onError %s, a mutation without data', (onError) => {
   const place = async (fails: (isRead: boolean) => boolean) => {
     const query = placeWith('category { name }');
-    const response = await outage.during(
-      () => post(gateway, { query, variables: { petId }, onError }),
+    const { data, errors, headers } = await outage.during(
+      () => postOperation(gateway, { query, variables: { petId }, onError }),
       fails,
     );
-    const { data, errors } = (await response.json()) as GraphqlResponse;
     expect([data, errors?.[0]?.extensions.code]).toEqual([null, 'SERVICE_UNAVAILABLE']);
     gateway.loggedErrors.length = 0;
-    return ['retry-after', 'store-position'].map((name) => response.headers.get(name));
+    return ['retry-after', 'store-position'].map((name) => headers.get(name));
   };
 
   it('has the headers of a write if it has written', async () => {

@@ -15,7 +15,6 @@ type Params = Record<string, unknown> & { readonly query: string };
 
 const send = async (params: Params) => (await post(gateway, params)).json();
 
-/** The ways to send an operation, and to get its only result. */
 const TRANSPORTS: Readonly<Record<string, (params: Params) => Promise<unknown>>> = {
   'HTTP, in a body': send,
   'HTTP, in a URL': async (params) =>

@@ -4,21 +4,12 @@ import sql from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { resolveFrom } from '../support/browsing.ts';
-import { gateway, run, startGateway, useGateway } from '../support/gateway.ts';
+import { type Data, gateway, run, startGateway, useGateway } from '../support/gateway.ts';
 import { makeCategory, makeOrder, makePet, mutate } from '../support/make.ts';
 import { requestRaw } from '../support/raw.ts';
 import { expectError } from '../support/rest.ts';
 
-interface RestOrder {
-  id: number;
-  petId: number;
-  quantity: number;
-  shipDate?: string;
-  complete: boolean;
-}
-
-const readOrders = async (response: Response): Promise<RestOrder[]> =>
-  (await response.json()) as RestOrder[];
+const readOrders = (response: Response): Promise<Data[]> => response.json();
 
 const tagOf = async (path: string): Promise<string> => {
   const tag = (await requestRaw(gateway, 'GET', path)).headers.get('etag');
@@ -35,14 +26,12 @@ const fillOrders = async (count: number): Promise<void> => {
   await run(`update orders set complete = true where quantity % 2 = 0`);
 };
 
-/** Creates a view of 20,000 orders in place of the table. */
 const createOrdersView = (quantity: string): Promise<unknown> =>
   run(`
     create view orders as select id::bigint, 1::bigint as pet_id, ${quantity} as quantity,
       null::timestamptz as ship_date, false as complete
     from generate_series(1, 20000) as id`);
 
-/** Requests all orders on a connection of its own. */
 function requestOrders(): Socket {
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
   socket.write('GET /store/orders HTTP/1.1\r\nHost: localhost\r\n\r\n');

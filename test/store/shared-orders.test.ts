@@ -1,7 +1,7 @@
 import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check';
 import { expect, it } from 'vitest';
 
-import { useGateway, gateway } from '../support/gateway.ts';
+import { countShared, gateway, useGateway } from '../support/gateway.ts';
 import { makePet, mutate } from '../support/make.ts';
 import { rounds } from '../support/rounds.ts';
 
@@ -19,7 +19,6 @@ interface Line {
 const placeAtOnce = (lines: readonly Line[]) =>
   Promise.all(lines.map((input) => mutate(gateway, 'placeOrder', { input }, PLACED)));
 
-/** Returns the orders of a pet by their ids. */
 async function ordersOf(petId: string): Promise<Map<string, Line>> {
   const { orders } = await gateway.data(
     `query ($filter: OrderFilter) {
@@ -34,9 +33,6 @@ async function unitsOf(petId: string): Promise<number> {
   const query = 'query ($id: ID!) { inventoryItem(petId: $id) { quantity } }';
   return (await gateway.data(query, { id: petId })).inventoryItem?.quantity ?? 0;
 }
-
-const countShared = (): number =>
-  gateway.statements.filter((text) => text.includes('skip locked')).length;
 
 useGateway();
 it('an order that arrives alone has its own statement', async () => {

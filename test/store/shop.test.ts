@@ -13,7 +13,6 @@ type Arguments = Data;
 type Result = Data;
 type Row = Record<string, unknown>;
 
-/** An error that a mutation returns as data. */
 class Refusal extends Error {
   readonly data: Row;
 
@@ -23,7 +22,6 @@ class Refusal extends Error {
   }
 }
 
-/** What the store has. */
 class Shop {
   readonly categories = new Map<string, Row>();
   readonly pets = new Map<string, Row>();
@@ -42,7 +40,6 @@ function find(rows: ReadonlyMap<string, Row>, id: string, code: string, line?: n
   return row;
 }
 
-/** Changes the given fields of a row. */
 function change(rows: Map<string, Row>, id: string, fields: object): Row {
   const row = { ...rows.get(id), ...fields };
   rows.set(id, row);
@@ -183,7 +180,6 @@ const SHIP_DATES = [
   '9999-12-31T23:59:59.999Z',
 ];
 
-/** What the arguments of a line are chosen from. */
 const choices = record({
   id: nat(),
   otherId: nat(),

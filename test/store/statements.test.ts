@@ -19,7 +19,6 @@ import { namesWithoutOperation } from '../support/every-operation.ts';
 import { useGateway, gateway } from '../support/gateway.ts';
 import { insertSql, MODELS, referSql } from '../support/rows.ts';
 
-/** Sends a request and returns the body of the response. */
 async function ask(request: string, first: number): Promise<string> {
   if (request.startsWith('/')) return (await gateway.rest(request)).text();
   return JSON.stringify(await gateway.data(request, { first }));
@@ -43,7 +42,6 @@ const coordinates = Object.values(schema.getTypeMap())
       .map((field) => ({ coordinate: `${type.name}.${field.name}`, type, field })),
   );
 
-/** Returns the coordinates of the fields in operations. */
 function fieldsIn(costs: readonly Cost[]): Set<string> {
   const asked = new Set<string>();
   const types = new TypeInfo(schema);
@@ -56,13 +54,11 @@ function fieldsIn(costs: readonly Cost[]): Set<string> {
   return asked;
 }
 
-/** Returns the name of the field of Query with a connection type. */
 const listWith = (connection: string): string | undefined =>
   Object.values(schema.getQueryType()?.getFields() ?? {}).find(
     ({ type }) => getNamedType(type).name === connection,
   )?.name;
 
-/** Returns the selection inside a field: some items of a list, or a row. */
 const someOf = ({ type }: GraphQLField<unknown, unknown>, size: string): string =>
   getNamedType(type).name.endsWith('Connection')
     ? `(first: ${size}) { nodes { __typename } }`
@@ -73,7 +69,6 @@ type Counted = Pick<Cost, 'request' | 'statements'>;
 const pageOf = (list: string, fields: string): string =>
   `query ($first: Int!) { ${list}(first: $first) { ${fields} } }`;
 
-/** Returns a mutation of rows; undefined for a mutation of the store itself. */
 function countedMutation({ name }: GraphQLField<unknown, unknown>): Counted | undefined {
   const crud = CRUD.find((one) => one.name === name);
   if (!crud) return undefined;
@@ -86,7 +81,6 @@ function countedMutation({ name }: GraphQLField<unknown, unknown>): Counted | un
   return { request, statements: crud.kind === 'updateMany' ? 2 : 1 };
 }
 
-/** Returns a query with a list or a row; undefined for a field with a resolver of its own. */
 function countedQuery({
   name,
   args,

@@ -1,8 +1,8 @@
 import sql from 'sql-template-tag';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { gateway, type OpenDatabase, run, useGateway } from '../support/gateway.ts';
-import { type EventStream, openEvents, untilNoStreams } from '../support/live.ts';
+import { changed, type EventStream, follow, untilNoStreams } from '../support/live.ts';
 import { makeCategory, makePet, mutate } from '../support/make.ts';
 import { createOutage } from '../support/outage.ts';
 import { lastCursor, untilSettled } from '../support/settled.ts';
@@ -45,33 +45,17 @@ function whileFailing(work: () => Promise<unknown>): Promise<void> {
   );
 }
 
-const streams: EventStream[] = [];
-
-/** Subscribes to a field with its selections. The stream is closed after the test. */
-async function subscribe(field: string, variables?: Record<string, unknown>): Promise<EventStream> {
-  const declared = variables && 'after' in variables ? '($after: String)' : '';
-  const stream = await openEvents(gateway, `subscription ${declared} { changed: ${field} }`, {
-    ...(variables && { variables }),
-  });
-  streams.push(stream);
-  return stream;
-}
-
-const changed = async (stream: EventStream) => (await stream.data()).changed;
+const subscribe = (field: string, after?: string) => follow(gateway, field, after);
 
 const NAMES = '{ cursor after { name } }';
 
-/** Subscribes to the changes to categories after a cursor. */
 const namesAfter = (after: string): Promise<EventStream> =>
-  subscribe(`categoryChanged(after: $after) ${NAMES}`, { after });
+  subscribe(`categoryChanged(after: $after) ${NAMES}`, after);
 
 const WAIT = { timeout: 30_000, interval: 10 };
 
 useGateway({}, open);
-afterEach(async () => {
-  for (const stream of streams.splice(0)) stream.disconnect();
-  await untilNoStreams(gateway);
-});
+beforeEach(() => untilNoStreams(gateway));
 
 describe('a subscription', () => {
   it('returns changes to objects of several types in one sequence, and can resume from a cursor with other types', async () => {
@@ -83,9 +67,8 @@ describe('a subscription', () => {
     expect(await changed(live)).toMatchObject({ __typename: 'PetChange', kind: 'CREATED' });
     const names = ['CategoryChange', 'PetChange', 'InventoryItemChange'];
     for (const name of names) expect(await changed(all)).toEqual({ __typename: name });
-    const later = await subscribe('changed(types: [PET, ORDER], after: $after) { __typename }', {
-      after: first.cursor,
-    });
+    const field = 'changed(types: [PET, ORDER], after: $after) { __typename }';
+    const later = await subscribe(field, first.cursor);
     expect(await changed(later)).toEqual({ __typename: 'PetChange' });
   });
 
@@ -211,7 +194,7 @@ describe('a resumed subscription with a filter', () => {
     catchUp.changes = 0;
     const stream = await subscribe(
       `categoryChanged(after: $after, filter: { ids: ["${id}"] }) { categoryId }`,
-      { after },
+      after,
     );
     expect(await changed(stream)).toEqual({ categoryId: id });
     expect(catchUp.changes).toBe(1);
@@ -229,7 +212,7 @@ describe('a resumed subscription with a filter', () => {
     );
     const stream = await subscribe(
       `petChanged(after: $after, filter: { categoryId: "${categoryId}", status: [SOLD] }) { after { name } }`,
-      { after },
+      after,
     );
     const expected = [...Array.from({ length: 699 }, (_, n) => n + 1), 4999, 5000, 5001, 5400];
     for (const number of expected) {
@@ -244,11 +227,11 @@ describe('a resumed subscription with a filter', () => {
     const other = await makePet(gateway);
     const after = await lastCursor(gateway);
     const field = `inventoryChanged(after: $after, filter: { petIds: ["${petId}"] }) { before { petId } after { petId } }`;
-    const live = await subscribe(field, { after });
+    const live = await subscribe(field, after);
     await run(`update inventory_items set pet_id = ${other} where pet_id = ${petId}`);
     const moved = { before: { petId }, after: { petId: other } };
     expect(await changed(live)).toEqual(moved);
-    expect(await changed(await subscribe(field, { after }))).toEqual(moved);
+    expect(await changed(await subscribe(field, after))).toEqual(moved);
   });
 });
 

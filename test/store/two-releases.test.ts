@@ -1,8 +1,8 @@
 import sql from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { gateway, run, useGateway } from '../support/gateway.ts';
-import { type EventStream, openEvents } from '../support/live.ts';
+import { type Data, gateway, run, useGateway } from '../support/gateway.ts';
+import { changed, follow } from '../support/live.ts';
 import { makeCategory, makePet } from '../support/make.ts';
 import { readMetrics, sumOf } from '../support/metrics.ts';
 import { lastCursor, untilSettled } from '../support/settled.ts';
@@ -28,14 +28,8 @@ const archive = (id: string): Promise<unknown> =>
   run(`insert into changes (type, row_id, kind, after)
        values ('Category', ${id}, 'archived', '{"id":${id},"name":"archived"}')`);
 
-const subscribe = (field: string, after?: string): Promise<EventStream> => {
-  const query = `subscription ${after === undefined ? '' : '($after: String)'} { changed: ${field} }`;
-  return openEvents(gateway, query, { variables: { after } });
-};
 const countUnknown = async (): Promise<number> =>
   sumOf(await readMetrics(gateway), 'unknown_changes_total');
-
-const changed = async (stream: EventStream) => (await stream.data()).changed;
 
 const PAGE = `query ($first: Int, $after: String, $last: Int, $filter: ChangeFilter) {
   changes(first: $first, after: $after, last: $last, filter: $filter) {
@@ -44,8 +38,7 @@ const PAGE = `query ($first: Int, $after: String, $last: Int, $filter: ChangeFil
 const page = async (variables: Record<string, unknown>) =>
   (await gateway.data(PAGE, variables)).changes;
 
-type Named = { after?: { name: string } };
-const namesOf = ({ nodes }: { nodes: Named[] }): unknown[] => nodes.map(({ after }) => after?.name);
+const namesOf = ({ nodes }: Data): unknown[] => nodes.map(({ after }: Data) => after?.name);
 
 useGateway();
 describe('on the database of a later release', () => {
@@ -81,7 +74,11 @@ describe('on the database of a later release', () => {
   );
 
   it('a subscription returns all changes of known types and kinds, first those stored after its cursor, then new ones', async () => {
-    const stream = await subscribe('categoryChanged(after: $after) { kind after { name } }', start);
+    const stream = await follow(
+      gateway,
+      'categoryChanged(after: $after) { kind after { name } }',
+      start,
+    );
     const names = async (count: number): Promise<unknown[]> => {
       const found = [];
       while (found.length < count) found.push(await changed(stream));
@@ -98,7 +95,7 @@ describe('on the database of a later release', () => {
   });
 
   it('a change to an unknown column is delivered, with the known columns of the row', async () => {
-    const stream = await subscribe('petChanged { kind before { name } after { name } }');
+    const stream = await follow(gateway, 'petChanged { kind before { name } after { name } }');
     const id = await makePet(gateway, { name: 'Ida' });
     expect(await changed(stream)).toMatchObject({ kind: 'CREATED', after: { name: 'Ida' } });
     await run(`update pets set age = 4 where id = ${id}`);
@@ -132,7 +129,7 @@ it.each([
 ])(
   "a row recorded before a column existed is returned with the column's default: %s",
   async (type, row, field, after) => {
-    const stream = await subscribe(field);
+    const stream = await follow(gateway, field);
     await run(`insert into changes (type, row_id, kind, after)
       values ('${type}', 1, 'created', '${row}')`);
     expect(await changed(stream)).toEqual({ after });

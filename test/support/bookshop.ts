@@ -2,14 +2,10 @@ import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 import { MapperKind, mapSchema } from '@graphql-tools/utils';
-import { inject } from 'vitest';
 
-import { openPglite } from '../../src/gateway/database/embedded/pglite.ts';
-import { openPostgres } from '../../src/gateway/database/postgres.ts';
 import type { Store } from '../../src/gateway/index.ts';
-import { takePgliteOf, usesPglite } from './databases.ts';
+import { openRaw } from './databases.ts';
 import type { OpenDatabase } from './gateway.ts';
-import { createDatabaseOn, dropDatabaseOn } from './postgres.ts';
 
 /** A text in a file of the bookshop, and the text that replaces it. */
 export type Edit = readonly [file: string, text: string, replacement: string];
@@ -30,35 +26,16 @@ export function copyBookshop(edits: readonly Edit[] = []): string {
   return copy;
 }
 
-/** Imports the store of a copy. */
 export async function importBookshop(copy: string): Promise<Store> {
   const { bookshop }: { bookshop: Store } = await import(resolve(copy, 'index.ts'));
   return bookshop;
 }
 
-const openNewPglite =
-  ({ migrations }: Store): OpenDatabase =>
-  async (_config, log) =>
-    openPglite(migrations, await takePgliteOf(migrations), log);
-
-const openNewPostgres =
-  ({ migrations }: Store): OpenDatabase =>
-  async (config, log) => {
-    const { server } = inject('emptyPostgres');
-    const url = await createDatabaseOn(server);
-    const db = await openPostgres(migrations, url, config, log);
-    const close = async (): Promise<void> => {
-      await db.close();
-      await dropDatabaseOn(server, url);
-    };
-    return { ...db, close };
-  };
-
 /** Returns the function that opens a new database with the migrations of a store. */
 export const openNew =
-  (store: Store): OpenDatabase =>
-  (...args) =>
-    (usesPglite() ? openNewPglite : openNewPostgres)(store)(...args);
+  ({ migrations }: Store): OpenDatabase =>
+  async (...args) =>
+    (await openRaw(migrations)).open(...args);
 
 /** Returns a store in which the fields with this name have other extensions. */
 export const withExtensions = (store: Store, name: string, extensions: object): Store => ({

@@ -8,7 +8,6 @@ import { type BrowserContext, chromium, type Page } from 'playwright-core';
 
 const CHROMIUM = '/usr/bin/chromium';
 
-/** Whether Debian's `chromium` package is installed. */
 export const hasChromium = existsSync(CHROMIUM);
 
 /**
@@ -43,7 +42,6 @@ export interface WatchedPage {
   readonly complaints: string[];
 }
 
-/** Opens an empty page and records its errors. */
 export async function watchPage(browser: BrowserContext, serverUrl: string): Promise<WatchedPage> {
   const page = await browser.newPage();
   page.setDefaultTimeout(20_000);
@@ -64,7 +62,6 @@ export async function watchPage(browser: BrowserContext, serverUrl: string): Pro
   return { page, complaints };
 }
 
-/** The color schemes that each page supports. */
 export const SCHEMES = ['light', 'dark'] as const;
 export type Scheme = (typeof SCHEMES)[number];
 

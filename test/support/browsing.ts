@@ -1,4 +1,3 @@
-/** The headers of a browser that opens a page. */
 export const BROWSER = {
   Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
 };
@@ -13,7 +12,6 @@ export async function readExamples({ url }: { readonly url: string }) {
   }));
 }
 
-/** The target of a GET request with a query. */
 export const QUERY = `/graphql?query=${encodeURIComponent('{ __typename }')}`;
 
 const PREFIX = 'http://gateway.example/prefix';

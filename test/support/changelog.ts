@@ -5,7 +5,6 @@ export const entriesOf = (text: string): string[] =>
     .filter((entry) => entry.startsWith('- '))
     .map((entry) => entry.trimEnd().replaceAll(/\s*\n\s*/g, ' '));
 
-/** The part of a changelog under `Unreleased`. */
 export const unreleasedOf = (changelog: string): string =>
   /^## Unreleased\n([^]*?)(?=^## )/m.exec(changelog)?.[1]?.trim() ?? '';
 

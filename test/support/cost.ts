@@ -4,9 +4,8 @@ import { expect } from 'vitest';
 
 import { ParsedDocument } from '../../src/gateway/operation/operation.ts';
 import { petStore } from '../../src/store/index.ts';
-import type { Gateway, GraphqlResponse } from './gateway.ts';
+import { type Gateway, type GraphqlResponse, postOperation } from './gateway.ts';
 import { type Operation, operationsOn, TAME } from './operations.ts';
-import { post } from './post.ts';
 
 const { schema } = petStore;
 
@@ -18,11 +17,10 @@ export interface Params {
 
 type ResponseWithCost = GraphqlResponse & { cost: { requested: number; allowed: number } };
 
-/** Posts an operation and requests its cost. */
 export async function askCost(gateway: Gateway, params: Params): Promise<ResponseWithCost> {
-  const response = await post(gateway, params, { headers: { 'graphql-cost': 'report' } });
-  const body = (await response.json()) as GraphqlResponse;
-  return { ...body, status: response.status, cost: body.extensions?.['cost'] as never };
+  const report = { 'graphql-cost': 'report' };
+  const { headers: _, ...response } = await postOperation(gateway, params, report);
+  return { ...response, cost: response.extensions?.['cost'] as never };
 }
 
 /** Sends an operation twice, and expects it to be rejected both times without an SQL statement. */
@@ -44,7 +42,6 @@ export function estimateOf({ query, variables, operationName }: Operation) {
   return operation.estimate(variables);
 }
 
-/** The number of fields in a result. */
 export const countFields = (data: unknown): number =>
   typeof data === 'object' && data !== null
     ? Object.values(data).reduce<number>(

@@ -4,22 +4,25 @@ import {
   type GraphQLField,
   type GraphQLInputField,
   type GraphQLInputObjectType,
+  type GraphQLObjectType,
   isEnumType,
   isInputObjectType,
   isLeafType,
   isListType,
   isObjectType,
   isRequiredInputField,
+  isUnionType,
 } from 'graphql';
 
 import { upperFirst } from '../../src/gateway/model/words.ts';
-import { TABLES } from '../../src/store/generated/tables.ts';
 import { petStore } from '../../src/store/index.ts';
 import type { Gateway } from './gateway.ts';
 import { makeOrder, makePet } from './make.ts';
+import { MODELS } from './rows.ts';
 import { numbersOf, requireAllowed } from './values.ts';
 
 const { schema } = petStore;
+const FIELDS = schema.getMutationType()?.getFields() ?? {};
 
 type Kind = 'create' | 'update' | 'delete' | 'createMany' | 'updateMany';
 
@@ -31,13 +34,8 @@ export interface Crud {
   readonly scope: string;
 }
 
-const columnsOf = (type: string): Readonly<Record<string, Column>> =>
-  Object.entries(TABLES).find(([name]) => name === type)?.[1].columns ?? {};
-
-interface Column {
-  readonly maxLength: number | null;
-  readonly isNullable: boolean;
-}
+const columnOf = (type: string, name: string) =>
+  MODELS.find((model) => model.type === type)?.columns.find(({ field }) => field === name);
 
 /** Returns the kind of a mutation if it writes rows of a type and is not the store's own. */
 function kindOf({ name, args }: GraphQLField<unknown, unknown>, type: string): Kind | undefined {
@@ -52,29 +50,19 @@ function kindOf({ name, args }: GraphQLField<unknown, unknown>, type: string): K
   return isList ? 'createMany' : 'create';
 }
 
-function crudOf(field: GraphQLField<unknown, unknown>): Crud | undefined {
-  const { name, extensions } = field;
-  const { scope = '' } = extensions;
-  for (const type of Object.keys(TABLES)) {
-    const kind = kindOf(field, type);
-    if (kind) return { name, kind, type, scope };
-  }
-  return undefined;
-}
-
 /** The mutations that `fieldsOf` defines. */
-export const CRUD: readonly Crud[] = Object.values(
-  schema.getMutationType()?.getFields() ?? {},
-).flatMap((field) => crudOf(field) ?? []);
+export const CRUD: readonly Crud[] = Object.values(FIELDS).flatMap((field) =>
+  MODELS.flatMap(({ type }) => {
+    const kind = kindOf(field, type);
+    return kind ? [{ name: field.name, kind, type, scope: field.extensions.scope ?? '' }] : [];
+  }),
+);
 
-const isCrud = (name: string): boolean => CRUD.some((one) => one.name === name);
+export const MUTATIONS: readonly string[] = Object.keys(FIELDS);
 
 /** The names of the mutations that tests list by hand. */
-export const CUSTOM: readonly string[] = Object.keys(
-  schema.getMutationType()?.getFields() ?? {},
-).filter((name) => !isCrud(name));
+export const CUSTOM = MUTATIONS.filter((name) => !CRUD.some((one) => one.name === name));
 
-/** Returns the id of a row of a type. */
 type IdOf = (type: string) => string;
 
 const OF_SCALAR: Readonly<Record<string, (n: number) => unknown>> = {
@@ -90,7 +78,7 @@ function valueOf(type: string, field: GraphQLInputField, n: number, idOf: IdOf):
   if (named.name === 'ID') return idOf(upperFirst(name.replace(/Id$/, '')));
   if (isEnumType(named)) return named.getValues()[n % named.getValues().length]?.name;
   if (named.name === 'String') {
-    const text = `${n} ${name} ${n}`.slice(0, columnsOf(type)[name]?.maxLength ?? 255);
+    const text = `${n} ${name} ${n}`.slice(0, columnOf(type, name)?.maxLength ?? 255);
     return requireAllowed(type, name, text);
   }
   if (named.name === 'Int') {
@@ -126,7 +114,7 @@ function fieldsOf(crud: Crud, n: number, idOf: IdOf, { fields, isExplicit }: Wan
   const wanted = all.filter((field) => fields !== 'required' || isRequiredInputField(field));
   const some = fields === 'one' ? wanted.slice(0, 1) : wanted;
   const nulls = all.filter(
-    (field) => !some.includes(field) && columnsOf(type)[field.name]?.isNullable,
+    (field) => !some.includes(field) && columnOf(type, field.name)?.isNullable,
   );
   return [
     ...some.map((field): FieldValue => [field, valueOf(type, field, n, idOf)]),
@@ -145,7 +133,6 @@ const toLiteral = ([{ name, type }, value]: FieldValue): string =>
 
 let rows = 0;
 
-/** Returns a number that no other row has. */
 export const nextRow = (): number => (rows += 1);
 
 /** Returns the arguments of a mutation. `id` is the id of the row that it changes. */
@@ -165,10 +152,14 @@ export function argumentsFor(
   return `input: [{ ${[idArgument, ...input].join(', ')} }]`;
 }
 
+function successOf(name: string): GraphQLObjectType | undefined {
+  const result = getNamedType(FIELDS[name]?.type);
+  return isUnionType(result) ? result.getTypes()[0] : undefined;
+}
+
 /** Returns what to select of a mutation's result: the ids of the rows. */
 function selectionOf({ name }: Crud): string {
-  const result = getNamedType(schema.getMutationType()?.getFields()[name]?.type);
-  const [success] = result && 'getTypes' in result ? result.getTypes() : [];
+  const success = successOf(name);
   const [field] = Object.values(success?.getFields() ?? {});
   const isLines = field && isListType(getNullableType(field.type));
   return `... on ${success?.name} { ${isLines ? `${field.name} { id }` : 'id'} }`;
@@ -205,37 +196,35 @@ interface Subject {
   readonly orderId: string;
 }
 
+const TIME = '2100-01-01T10:00:00Z';
+
 /** The arguments with which each mutation of the store itself changes something. */
 const CUSTOM_ARGUMENTS: Readonly<Record<string, (subject: Subject) => string>> = {
   adjustInventories: ({ petId }) => `input: [{ petId: "${petId}", by: -2 }]`,
   adjustInventory: ({ petId }) => `petId: "${petId}", by: -2`,
   cancelOrder: ({ orderId }) => `id: "${orderId}"`,
   completeOrder: ({ orderId }) => `id: "${orderId}"`,
-  placeOrder: ({ petId }) => `input: { petId: "${petId}", quantity: 1 }`,
+  placeOrder: ({ petId }) => `input: { petId: "${petId}", quantity: 1, shipDate: "${TIME}" }`,
   placeOrders: ({ petId }) => `input: [{ petId: "${petId}", quantity: 1 }]`,
-  rescheduleOrder: ({ orderId }) => `id: "${orderId}", shipDate: "2100-01-01T10:00:00Z"`,
+  rescheduleOrder: ({ orderId }) => `id: "${orderId}", shipDate: "${TIME}"`,
   updateInventories: ({ petId }) => `input: [{ petId: "${petId}", quantity: 7 }]`,
-  updateInventory: ({ petId }) => `petId: "${petId}", input: { quantity: 7 }`,
+  updateInventory: ({ petId }) => `petId: "${petId}", input: { quantity: 7 }, expectedQuantity: 10`,
 };
 
-/** The names of all mutations. */
-export const MUTATIONS: readonly string[] = Object.keys(
-  schema.getMutationType()?.getFields() ?? {},
-);
-
-/** The arguments of a mutation, the same ones written differently, and others. */
-interface MadeArguments {
-  readonly args: string;
-  readonly same: string;
-  readonly other: string;
-}
+/** Writes arguments differently: ids with zeros, a time in another zone, a list of one as its item, in another order. */
+const rewrite = (args: string): string =>
+  args
+    .replaceAll(/"(?=\d+")/g, '"00')
+    .replace(TIME, '2100-01-01T12:00:00+02:00')
+    .replace(/\[(.*)\]/, '$1')
+    .replace(/\{ (petId: "\d+"), ([^}]*) \}/, '{ $2, $1 }');
 
 async function makeSubject(gateway: Gateway): Promise<Subject> {
   const petId = await makePet(gateway, { stock: 11 });
   return { petId, orderId: await makeOrder(gateway, petId) };
 }
 
-async function makeCrudArguments(gateway: Gateway, crud: Crud): Promise<MadeArguments> {
+async function makeCrudArguments(gateway: Gateway, crud: Crud) {
   const { type, kind } = crud;
   const isNew = kind === 'create' || kind === 'createMany';
   const [id, otherId] = isNew ? [] : [await makeRow(gateway, type), await makeRow(gateway, type)];
@@ -253,21 +242,19 @@ async function makeCrudArguments(gateway: Gateway, crud: Crud): Promise<MadeArgu
   };
 }
 
-/** Makes arguments with which a mutation changes something, and the rows that they are about. */
-export async function makeArguments(gateway: Gateway, name: string): Promise<MadeArguments> {
+/** Makes arguments with which a mutation changes something, the same ones written differently, and others. */
+export async function makeArguments(gateway: Gateway, name: string) {
   const crud = CRUD.find((one) => one.name === name);
   if (crud) return makeCrudArguments(gateway, crud);
   const toArguments = CUSTOM_ARGUMENTS[name];
   if (!toArguments) throw new Error(`Add ${name} to CUSTOM_ARGUMENTS in test/support/crud.ts.`);
   const args = toArguments(await makeSubject(gateway));
-  const same = args.replaceAll(/"(?=\d+")/g, '"00');
-  return { args, same, other: toArguments(await makeSubject(gateway)) };
+  return { args, same: rewrite(args), other: toArguments(await makeSubject(gateway)) };
 }
 
 /** Returns the selection of everything that a mutation returns: values, and the values of the rows that it names. */
 export function everythingOf(name: string): string {
-  const result = getNamedType(schema.getMutationType()?.getFields()[name]?.type);
-  const [success] = result && 'getTypes' in result ? result.getTypes() : [];
+  const success = successOf(name);
   const fields = Object.values(success?.getFields() ?? {}).filter(({ args }) => args.length === 0);
   const parts = fields.map((field) => {
     const type = getNamedType(field.type);

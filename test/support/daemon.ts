@@ -1,10 +1,8 @@
 import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
 
-/** A program that runs until it is stopped. */
 export interface Daemon {
   readonly process: ChildProcess;
   readonly ended: Promise<unknown>;
-  /** Returns its log so far. */
   log(): string;
   /** Ends it with SIGTERM. */
   stop(): Promise<void>;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import type { PGlite } from '@electric-sql/pglite';
-import { beforeAll, describe, inject } from 'vitest';
+import { beforeAll, beforeEach, describe, inject, onTestFinished } from 'vitest';
 
 import type { Config } from '../../src/gateway/config/config.ts';
 import type { Database } from '../../src/gateway/database/database.ts';
@@ -27,12 +27,10 @@ import {
 } from './postgres.ts';
 import { killPrograms, type Program, startProgram } from './program.ts';
 
-/** The embedded database or a server. */
 export type DatabaseKind = 'PGlite' | 'PostgreSQL';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The databases of the current Vitest project. */
     databases: DatabaseKind[];
     /** The file with a dump of a migrated, empty PGlite, which tests restore. */
     emptyPglite: string;
@@ -61,7 +59,6 @@ export function describeOnDatabases(declareTests: (database: DatabaseKind) => vo
 // Unused PGlites: creating one takes five times as long as resetting one.
 const idle: PGlite[] = [];
 
-/** Removes everything from a database, applies migrations, and restores the settings of a new session. */
 async function reset(pglite: PGlite, migrations: URL): Promise<void> {
   await pglite.exec('rollback');
   await pglite.exec('discard all');
@@ -71,7 +68,7 @@ async function reset(pglite: PGlite, migrations: URL): Promise<void> {
 }
 
 /** Returns a PGlite with the tables of a store's migrations, without rows. close() keeps it for the next caller. */
-export async function takePgliteOf(migrations: URL): Promise<PGlite> {
+async function takePglite(migrations: URL): Promise<PGlite> {
   const used = idle.pop();
   const pglite =
     used ??
@@ -81,17 +78,29 @@ export async function takePgliteOf(migrations: URL): Promise<PGlite> {
   return pglite;
 }
 
-/** Creates a copy of the empty database on PostgreSQL; returns its URL and a function to drop it. */
-export async function copyOnPostgres(): Promise<{ url: string; drop: () => Promise<void> }> {
+/**
+ * Creates a copy of the empty database on PostgreSQL, or a database without tables for other migrations; returns its URL
+ * and a function to drop it.
+ */
+export async function copyOnPostgres(migrations = MIGRATIONS) {
   const { server, url: empty } = inject('emptyPostgres');
-  const url = await createDatabaseOn(server, empty);
+  const url = await createDatabaseOn(server, migrations === MIGRATIONS ? empty : undefined);
   return { url, drop: () => dropDatabaseOn(server, url) };
 }
 
-/** A database, with its URL if it is on PostgreSQL. */
+/** Gives each test of a file or a describe() a copy of the empty database on PostgreSQL, with this URL. */
+export function useCopy(): () => string {
+  let url = '';
+  beforeEach(async () => {
+    const copy = await copyOnPostgres();
+    ({ url } = copy);
+    return copy.drop;
+  });
+  return () => url;
+}
+
 export type TestDatabase = Database & { readonly url?: string };
 
-/** A copy of the empty database, without a gateway. */
 export interface RawDatabase {
   /** Runs SQL and returns the rows of the last statement. */
   run(sql: string): Promise<Record<string, unknown>[]>;
@@ -102,7 +111,6 @@ export interface RawDatabase {
   close(): Promise<void>;
 }
 
-/** Runs a function, and returns the messages that it logs. */
 async function collectLog(run: (log: Log) => Promise<void>): Promise<string[]> {
   const messages: string[] = [];
   const add = (entry: unknown, message?: string): void =>
@@ -111,23 +119,23 @@ async function collectLog(run: (log: Log) => Promise<void>): Promise<string[]> {
   return messages;
 }
 
-async function openRawPglite(): Promise<RawDatabase> {
-  const pglite = await takePgliteOf(MIGRATIONS);
+async function openRawPglite(migrations = MIGRATIONS): Promise<RawDatabase> {
+  const pglite = await takePglite(migrations);
   return {
     run: async (sql) => (await pglite.exec(sql)).at(-1)?.rows ?? [],
-    migrate: () => collectLog((log) => migratePglite(MIGRATIONS, pglite, log)),
-    open: (_config, log) => openPglite(MIGRATIONS, pglite, log),
+    migrate: () => collectLog((log) => migratePglite(migrations, pglite, log)),
+    open: (_config, log) => openPglite(migrations, pglite, log),
     close: () => pglite.close(),
   };
 }
 
-async function openRawPostgres(): Promise<RawDatabase> {
-  const { url, drop } = await copyOnPostgres();
+async function openRawPostgres(migrations = MIGRATIONS): Promise<RawDatabase> {
+  const { url, drop } = await copyOnPostgres(migrations);
   return {
     run: (sql) => runSql(url, sql),
     migrate: () => collectLog((log) => migratePostgres(url, {}, log)),
     open: async (config, log) => {
-      const db = await openPostgres(MIGRATIONS, url, config, log);
+      const db = await openPostgres(migrations, url, config, log);
       const close = async (): Promise<void> => {
         await db.close();
         await drop();
@@ -138,17 +146,14 @@ async function openRawPostgres(): Promise<RawDatabase> {
   };
 }
 
-/** Whether tests run on PGlite: the database under test, or else the first of the current Vitest project. */
-export const usesPglite = (): boolean => (kind ?? inject('databases')[0]) === 'PGlite';
-
-/** Creates a copy of the empty database; close() removes it. */
-export const openRaw = (): Promise<RawDatabase> =>
-  usesPglite() ? openRawPglite() : openRawPostgres();
-
 /**
- * Opens a copy of the empty database for a gateway; closing the database removes the copy. The copy is on the first
- * database of the current Vitest project or, inside `describeOnDatabases`, on the database under test.
+ * Creates a copy of the empty database, or one for other migrations; close() removes it. It is on the first database of
+ * the current Vitest project or, inside `describeOnDatabases`, on the database under test.
  */
+export const openRaw = (migrations?: URL): Promise<RawDatabase> =>
+  ((kind ?? inject('databases')[0]) === 'PGlite' ? openRawPglite : openRawPostgres)(migrations);
+
+/** Opens a copy of the empty database for a gateway; closing the database removes the copy. */
 export const openCopy = async (config: Config, log: Log): Promise<TestDatabase> =>
   (await openRaw()).open(config, log);
 
@@ -166,6 +171,17 @@ export const openCopyOnPostgres = async (config: Config, log: Log): Promise<Test
 /** Opens a copy of the empty PGlite for a gateway; closing the database resets the PGlite. */
 export const openCopyOnPglite = async (config: Config, log: Log): Promise<TestDatabase> =>
   (await openRawPglite()).open(config, log);
+
+/** Creates a role for a database until the test ends; returns its name, and the URL with which it connects. */
+export async function createRoleOn(url: string): Promise<{ role: string; href: string }> {
+  const role = `role_${new URL(url).pathname.slice(1)}`;
+  await runSql(url, `create role ${role} login password 'x'`);
+  // A database that is removed meanwhile takes the role's rights with it.
+  onTestFinished(
+    async () => void (await runSql(inject('emptyPostgres').server, `drop role ${role}`)),
+  );
+  return { role, href: Object.assign(new URL(url), { username: role, password: 'x' }).href };
+}
 
 /** A store for the programs or gateways that a test starts. */
 export interface ProgramStore {
@@ -216,7 +232,6 @@ export function useProgramStore(on: DatabaseKind = 'PostgreSQL'): ProgramStore {
   return store;
 }
 
-/** The server of the tests that `useServer` provides, and the URL of a store on it. */
 export let server: OwnServer;
 export let storeUrl: string;
 

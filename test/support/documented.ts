@@ -32,7 +32,7 @@ export interface OpenApi {
 }
 
 /** A response, with its body if that is known. */
-export interface SeenResponse {
+interface SeenResponse {
   status: number;
   headers: Headers;
   body?: string | undefined;

@@ -18,7 +18,6 @@ export const blocksOf = (markdown: string): Block[] =>
     }),
   );
 
-/** Reads the request of a curl command. */
 export function requestOf(command: string) {
   const words = Array.from(
     command.matchAll(/'([^']*)'|"((?:\\.|[^"\\])*)"|[^\s'"]+/g),

@@ -1,7 +1,7 @@
 import { sample } from 'fast-check';
 import { type GraphQLSchema, isInputObjectType, OperationTypeNode } from 'graphql';
 
-import { argumentsFor, CRUD, type Crud, nextRow } from './crud.ts';
+import { argumentsFor, CRUD, nextRow } from './crud.ts';
 import { operationsOn, TAME } from './operations.ts';
 
 /** Sends an operation and returns its data, or a subscription's first change. */
@@ -67,11 +67,9 @@ const READS = [
   'subscription { orderChanged(filter: { petId: "1", complete: false }, after: "$cursor") { kind } }',
 ];
 
-const KINDS = ['create', 'createMany', 'update', 'updateMany', 'delete'] as const;
-
-/** The writes that `fieldsOf` defines, with all of their fields. They refer to the first rows. */
-const writesOf = (...kinds: Crud['kind'][]): string[] =>
-  CRUD.filter(({ kind }) => kinds.includes(kind)).map((crud) => {
+/** The writes that `fieldsOf` defines, with all of their fields: those that create rows, or others. They refer to the first rows. */
+const writesOf = (creates: boolean): string[] =>
+  CRUD.filter(({ kind }) => kind.startsWith('create') === creates).map((crud) => {
     const args = argumentsFor(crud, nextRow(), () => '1', { id: '1', fields: 'all' });
     return `${crud.name}(${args})`;
   });
@@ -79,7 +77,6 @@ const writesOf = (...kinds: Crud['kind'][]): string[] =>
 const toMutation = (call: string): string =>
   `mutation { ${call} { __typename ... on Error { message } } }`;
 
-/** Returns the names of all mutations, of their arguments and of the fields of all inputs. */
 function namesOf(schema: GraphQLSchema): string[] {
   const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});
   const inputs = Object.values(schema.getTypeMap()).filter(isInputObjectType);
@@ -95,25 +92,17 @@ const queriesOn = (schema: GraphQLSchema) =>
 
 /** Returns the names of mutations, arguments and fields of inputs that no operation uses. */
 export function namesWithoutOperation(schema: GraphQLSchema): string[] {
-  const sent = JSON.stringify([
-    FIRST_WRITES,
-    LATER_WRITES,
-    READS,
-    queriesOn(schema),
-    writesOf(...KINDS),
-  ]);
-  const words = new Set(sent.match(/\w+/g));
+  const writes = [...FIRST_WRITES, ...writesOf(true), ...LATER_WRITES, ...writesOf(false)];
+  const words = new Set(JSON.stringify([writes, READS, queriesOn(schema)]).match(/\w+/g));
   return namesOf(schema).filter((name) => !words.has(name));
 }
 
 /** Sends operations of all kinds to an empty store: each mutation, each filter and each order. */
 export async function sendEveryOperation(schema: GraphQLSchema, send: Send): Promise<void> {
-  for (const call of [...FIRST_WRITES, ...writesOf('create', 'createMany')])
-    await send(toMutation(call));
+  for (const call of [...FIRST_WRITES, ...writesOf(true)]) await send(toMutation(call));
   const page = JSON.stringify(await send('{ changes(first: 1) { pageInfo { endCursor } } }'));
   const [, cursor = ''] = /"endCursor":"([^"]+)"/.exec(page) ?? [];
   for (const query of READS) await send(query.replace('$cursor', cursor));
   for (const { query, variables } of queriesOn(schema)) await send(query, variables);
-  for (const call of [...LATER_WRITES, ...writesOf('update', 'updateMany', 'delete')])
-    await send(toMutation(call));
+  for (const call of [...LATER_WRITES, ...writesOf(false)]) await send(toMutation(call));
 }

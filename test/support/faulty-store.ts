@@ -4,49 +4,24 @@ import { raw } from 'sql-template-tag';
 
 import { GatewayError } from '../../src/gateway/contract/gateway-error.ts';
 import type { Database } from '../../src/gateway/database/database.ts';
-import type { Session } from '../../src/gateway/database/session.ts';
-import type { Model } from '../../src/gateway/model/stored-table.ts';
-import { TABLES as BY_MODEL } from '../../src/store/generated/tables.ts';
-import { openCopy } from './databases.ts';
+import { openWatched } from './outage.ts';
+import { MODELS } from './rows.ts';
 import { untilSettled } from './settled.ts';
 
 const SECRET = 'secret: password of the store';
 
-function failFor(parameters: unknown): void {
-  const text = inspect(parameters);
+/** Opens a database whose statements fail for values that contain `fails` or `busy`. */
+export const openFaulty = openWatched(({ values }) => {
+  const text = inspect(values);
   if (text.includes('fails')) throw new Error(SECRET);
   if (text.includes('busy')) throw new GatewayError('SERVICE_UNAVAILABLE');
-}
-
-const withFailures = ({ query, write }: Session): Session => ({
-  query: async (...statement) => {
-    failFor(statement[0].values);
-    return query(...statement);
-  },
-  write: async (statement) => {
-    failFor(statement.values);
-    return write(statement);
-  },
 });
 
-/** Opens a database whose statements fail for values that contain `fails` or `busy`. */
-export async function openFaulty(...args: Parameters<typeof openCopy>): Promise<Database> {
-  const db = await openCopy(...args);
-  return {
-    ...db,
-    ...withFailures(db),
-    transaction: (work) => db.transaction((session) => work(withFailures(session))),
-  };
-}
-
-const MODELS = Object.values<Model>(BY_MODEL);
 const TABLES = MODELS.map(({ name }) => name);
 
-/** A store that can be restored to its initial state. */
 export interface FilledStore {
   /** Restores the initial rows, and returns the rows that they replace. */
   readonly putBack: () => Promise<unknown>;
-  /** Makes some rows refer to missing rows, as if an operator had deleted the referenced rows. */
   readonly removeRows: () => Promise<void>;
   /**
    * Gives some rows values that can't be sent, as a later release may. If such a value and a promise fail
@@ -55,7 +30,6 @@ export interface FilledStore {
   readonly spoilValues: () => Promise<void>;
 }
 
-/** Fills the store. */
 export async function fillStore(db: Database): Promise<FilledStore> {
   const run = (sql: string): Promise<unknown> => db.write(raw(sql));
   await run(`insert into categories (name, description) values
@@ -77,10 +51,9 @@ export async function fillStore(db: Database): Promise<FilledStore> {
   const empty = ['idempotency_keys', ...TABLES.toReversed()].map((table) => `delete from ${table}`);
   const fill = TABLES.map((table) => `insert into ${table} table kept_${table}`);
   // For a table without a sequence, this does nothing.
-  const number = MODELS.map(({ name, id, columns }) => {
-    const column = columns[id ?? '']?.ownColumn;
-    return `perform setval(pg_get_serial_sequence('${name}', '${column}'), 100)`;
-  });
+  const number = MODELS.map(
+    ({ name, id }) => `perform setval(pg_get_serial_sequence('${name}', '${id}'), 100)`,
+  );
   // Without foreign key checks.
   await run(`create function put_back() returns json language plpgsql
     set session_replication_role = replica as $$

@@ -10,8 +10,6 @@ function createFolder(onEnd: (remove: () => void) => void): string {
   return folder;
 }
 
-/** Creates a folder for the tests of a file or a describe(). */
 export const useFolder = (): string => createFolder(afterAll);
 
-/** Creates a folder for one test. */
 export const makeFolder = (): string => createFolder(onTestFinished);

@@ -13,7 +13,9 @@ import { MIGRATIONS } from '../../src/store/migrations.ts';
 import { describeOnDatabases, openCopy, type TestDatabase } from './databases.ts';
 import { type CheckOf, checkResponse, createCheck, openApiOf } from './documented.ts';
 import { closeServer, listen } from './listen.ts';
-import { postForJson, TIMES_UNTIL_COMPILED } from './post.ts';
+import { type Data, post, postForJson, TIMES_UNTIL_COMPILED } from './post.ts';
+
+export type { Data };
 
 /** A GraphQL error as a caller receives it. */
 export interface ClientError {
@@ -26,10 +28,6 @@ export interface ClientError {
     issues?: { path: string[]; message: string }[];
   };
 }
-
-// The query of the test determines the shape of the data.
-// oxlint-disable-next-line typescript/no-explicit-any
-export type Data = any;
 
 export interface GraphqlResponse {
   status: number;
@@ -50,13 +48,11 @@ export interface Gateway {
   readonly statements: string[];
   /** The lines in the log at level info. */
   readonly loggedLines: unknown[];
-  /** The warnings in the log. */
   readonly loggedWarnings: unknown[];
   /** The errors in the log; a test that expects errors must remove them, or else close() fails. */
   readonly loggedErrors: unknown[];
   /** Posts an operation and returns the response, which may have errors. */
   graphql(query: string, variables?: Record<string, unknown>): Promise<GraphqlResponse>;
-  /** Posts an operation that must succeed, and returns its data. */
   data(query: string, variables?: Record<string, unknown>): Promise<Data>;
   /** Sends a request; the response must be one that the OpenAPI document declares. */
   rest(path: string, init?: RequestInit): Promise<Response>;
@@ -66,7 +62,6 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-/** Opens the database of a gateway. */
 export type OpenDatabase = (config: Config, log: Log) => Promise<TestDatabase>;
 
 /** Returns a function that opens the pet store at a URL, or at that of a store, which may not exist yet. */
@@ -175,10 +170,24 @@ export async function readinessOf(of: Gateway): Promise<unknown[]> {
 /** The gateway of the tests that `useGateway` or `describeOnGateways` provides. */
 export let gateway: Gateway;
 
+/** Posts an operation with headers; returns the result, and the headers of the response. */
+export async function postOperation(
+  to: { readonly url: string },
+  params: object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<GraphqlResponse & { headers: Headers }> {
+  const response = await post(to, params, { headers });
+  const { data, errors, extensions } = (await response.json()) as GraphqlResponse;
+  return { status: response.status, data, errors, extensions, headers: response.headers };
+}
+
+/** Returns how many statements of `gateway` were for several orders that arrived at the same time. */
+export const countShared = (): number =>
+  gateway.statements.filter((text) => text.includes('skip locked')).length;
+
 /** Runs SQL on the database of `gateway`, and returns the rows. */
 export const run = (text: string): Promise<Data[]> => gateway.db.write(raw(text));
 
-/** Starts a gateway for the tests of a file or a describe(). */
 export function useGateway(...args: Parameters<typeof startGateway>): void {
   beforeAll(async () => {
     gateway = await startGateway(...args);

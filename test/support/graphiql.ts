@@ -1,6 +1,5 @@
 import type { Locator, Page } from 'playwright-core';
 
-/** The button of GraphiQL that executes the operation in the editor. */
 export const executeButton = (page: Page): Locator =>
   page.getByRole('button', { name: 'Execute query' });
 
@@ -18,11 +17,9 @@ export async function execute(page: Page): Promise<string> {
   return text;
 }
 
-/** Opens or closes the menu of examples. */
 export const toggleExamples = (page: Page): Promise<void> =>
   page.getByRole('button', { name: 'Examples' }).click();
 
-/** Opens an example in a tab. */
 export async function openExample(page: Page, title: string): Promise<void> {
   await toggleExamples(page);
   await page.getByRole('link', { name: title, exact: true }).click();

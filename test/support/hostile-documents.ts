@@ -90,7 +90,6 @@ const WITH_MORE = [
   { extensions: { persistedQuery: '__proto__' } },
 ].map((more) => ({ ...more, query }));
 
-/** POST bodies with a document. */
 export const HOSTILE_DOCUMENTS: readonly string[] = [
   ...DOCUMENTS.map((document) => JSON.stringify({ query: document })),
   ...WITH_MORE.map((params) => JSON.stringify(params)),

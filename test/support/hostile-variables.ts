@@ -53,7 +53,6 @@ export const HOSTILE_VARIABLES: readonly string[] = OPERATIONS.flatMap((query) =
 
 const QUERY = '"query":"{ __typename }"';
 
-/** Malformed and oversized bodies. */
 export const HOSTILE_BODIES: readonly string[] = [
   `{${QUERY},"__proto__":{"query":"{ x }"}}`,
   `{${QUERY},"variables":{"__proto__":{"v":1}}}`,

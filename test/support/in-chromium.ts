@@ -15,7 +15,6 @@ import { type Gateway, openThatOf, startGateway } from './gateway.ts';
 export const DESKTOP = { width: 1200, height: 800 };
 export const PHONE = { width: 375, height: 800 };
 
-/** A browser and a gateway, for the tests of one file. */
 export interface Chromium {
   /** The gateway has the sample store. */
   readonly gateway: Gateway;
@@ -87,19 +86,16 @@ export function describeInChromium(declareTests: (chromium: Chromium) => void): 
   });
 }
 
-/** Expects an element to become visible. */
 export async function expectShown(locator: Locator): Promise<void> {
   await locator.waitFor();
   expect(await locator.isVisible()).toBe(true);
 }
 
-/** Expects a page without horizontal scrolling. */
 export async function expectFits(page: Page): Promise<void> {
   const width = await page.evaluate('document.documentElement.scrollWidth');
   expect(width).toBe(page.viewportSize()?.width);
 }
 
-/** Expects no accessibility violation on a page. */
 export async function expectAccessible(page: Page): Promise<void> {
   expect(await findInaccessible(page)).toEqual([]);
 }

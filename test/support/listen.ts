@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import type { Server as HttpServer } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
 
-/** Closes a server with its connections. */
 export async function closeServer(server: HttpServer): Promise<void> {
   server.closeAllConnections();
   await new Promise((resolve) => void server.close(resolve));

@@ -13,7 +13,6 @@ interface Target {
   readonly url: string;
 }
 
-/** Returns how many subscriptions of a gateway are open. */
 export async function countStreams({ url }: Target): Promise<number> {
   const headers = await withScopes('metrics');
   const response = await fetch(`${url}/metrics`, { headers });
@@ -27,7 +26,6 @@ export async function untilNoStreams(...targets: readonly Target[]): Promise<voi
   }
 }
 
-/** One result of a subscription. */
 export interface LiveResult {
   readonly data?: Data;
   readonly errors?: readonly ClientError[];
@@ -87,7 +85,6 @@ export interface EventStream {
   disconnect(): void;
 }
 
-/** Options of a request for Server-Sent Events. */
 interface EventsOptions {
   readonly variables?: Record<string, unknown>;
   readonly headers?: Record<string, string>;
@@ -152,7 +149,16 @@ export async function openEvents(
   };
 }
 
-/** The URL of WebSockets. */
+/** Subscribes to a field, as `changed`, until the test ends: to the changes after the cursor `$after`, or from now on. */
+export const follow = (gateway: Gateway, field: string, after?: string): Promise<EventStream> => {
+  const declared = field.includes('$after') ? '($after: String)' : '';
+  const query = `subscription ${declared} { changed: ${field} }`;
+  return openUntilEnd(gateway, { query, variables: { after } });
+};
+
+/** Returns what the next change has of the field that `follow` subscribes to. */
+export const changed = async (stream: EventStream): Promise<Data> => (await stream.data()).changed;
+
 export const socketUrl = ({ url }: Target, path = '/graphql'): string =>
   url.replace('http', 'ws') + path;
 

@@ -15,7 +15,6 @@ export function letASecondPass(): void {
   vi.spyOn(performance, 'now').mockImplementation(() => now() + passedMs);
 }
 
-/** The message of a request's log line. */
 export const ENDED = 'A request ended.';
 
 /**
@@ -28,7 +27,6 @@ export const FAULTS = `
   alter table inventory_items rename column quantity to number;
   alter table orders rename to gone`;
 
-/** Returns a request's log line. */
 export async function findLine({ entries }: Program, response: Response): Promise<LogEntry> {
   await response.arrayBuffer();
   const requestId = response.headers.get('x-request-id');
@@ -38,7 +36,6 @@ export async function findLine({ entries }: Program, response: Response): Promis
   return entries.find(isLine) ?? { msg: '' };
 }
 
-/** Waits for a line of the log with these fields. */
 export async function expectLogged({ entries }: Program, fields: object): Promise<void> {
   await expect.poll(() => entries).toContainEqual(expect.objectContaining(fields));
 }
@@ -47,27 +44,24 @@ export async function expectLogged({ entries }: Program, fields: object): Promis
 export async function expectNoDataLogged(program: Program): Promise<void> {
   const Authorization = `Bearer ${SECRET}`;
   const named = { name: `${SECRET} 1` };
+  const ask = (query: string, variables = {}, headers = {}): Promise<Response> =>
+    post(program, { query, variables }, { headers });
   const create =
     'mutation ($name: String!) { createCategory(input: { name: $name }) { __typename } }';
-  const outOfOrder = await post(
-    program,
-    { query: create, variables: named },
-    { headers: { Authorization } },
-  );
+  const outOfOrder = await ask(create, named, { Authorization });
   expect(await findLine(program, outOfOrder)).toMatchObject({ codes: ['INTERNAL_SERVER_ERROR'] });
   const responses = await Promise.all([
-    post(program, { query: create, variables: named }, { headers: { Cookie: SECRET } }),
-    post(program, { query: create, variables: { name: { [SECRET]: SECRET } } }),
-    post(program, { query: `{ pet(id: "${SECRET}") { name } }` }),
-    post(program, { query: `{ pets(after: "${SECRET}") { nodes { id } } }` }),
-    post(program, {
-      query:
-        'query ($n: String) { inventory { nodes { quantity } } pets(filter: { name: $n }) { totalCount nodes { inventory { quantity } } } }',
-      variables: { n: SECRET },
-    }),
-    post(program, {
-      query: `mutation { placeOrder(input: { petId: "1", quantity: 1 }, idempotencyKey: "${SECRET}") { __typename } }`,
-    }),
+    ask(create, named, { Cookie: SECRET }),
+    ask(create, { name: { [SECRET]: SECRET } }),
+    ask(`{ pet(id: "${SECRET}") { name } }`),
+    ask(`{ pets(after: "${SECRET}") { nodes { id } } }`),
+    ask(
+      'query ($n: String) { inventory { nodes { quantity } } pets(filter: { name: $n }) { totalCount nodes { inventory { quantity } } } }',
+      { n: SECRET },
+    ),
+    ask(
+      `mutation { placeOrder(input: { petId: "1", quantity: 1 }, idempotencyKey: "${SECRET}") { __typename } }`,
+    ),
     fetch(`${program.url}/store/orders?limit=${SECRET}`, { headers: { Authorization } }),
     fetch(`${program.url}/store/orders`, { headers: { 'User-Agent': SECRET } }),
   ]);

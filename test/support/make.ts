@@ -35,11 +35,9 @@ export const insertRows = (
     select ${columns} from json_populate_recordset(null::${raw(table)}, ${JSON.stringify(rows)}::json)`);
 };
 
-/** Returns the global id of a row. */
 export const nodeIdOf = (type: string, id: string): string =>
   Buffer.from(`${type}_${id}`).toString('base64url');
 
-/** Creates a category and returns its id. */
 export const makeCategory = async (gateway: Gateway, name = 'Cats'): Promise<string> =>
   (await mutate(gateway, 'createCategory', { input: { name } }, '... on Category { id }')).id;
 
@@ -77,7 +75,6 @@ export async function makeOrder(
   return id;
 }
 
-/** Returns how many units of a pet are in stock. */
 export async function stockOf(gateway: Gateway, petId: string): Promise<number> {
   const { inventoryItem } = await gateway.data(
     'query ($petId: ID!) { inventoryItem(petId: $petId) { quantity } }',

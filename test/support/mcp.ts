@@ -90,7 +90,6 @@ export const postMessage = (
     body: typeof message === 'string' ? message : JSON.stringify(message),
   });
 
-/** A message that calls a tool. */
 export const callOf = (name: unknown, args: unknown = {}): object => ({
   jsonrpc: '2.0',
   id: 1,

@@ -1,4 +1,3 @@
-/** One line of Prometheus' text format. */
 export interface Sample {
   name: string;
   labels: Record<string, string>;

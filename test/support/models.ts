@@ -10,7 +10,6 @@ export const builderOf = (tables: Readonly<Record<string, Model>>) =>
     scopes: ['any'],
   });
 
-/** A column of a model for a test. */
 export interface TestColumn {
   readonly name: string;
   readonly type: string;

@@ -35,7 +35,6 @@ import {
 
 import { SAMPLES } from './samples.ts';
 
-/** What a caller posts. */
 export interface Operation {
   query: string;
   variables: Record<string, unknown>;
@@ -71,7 +70,6 @@ class Draft {
   }
 }
 
-/** Writes a part of a document. */
 type Write = (draft: Draft) => string;
 
 const cursor = (...place: string[]): string =>
@@ -79,7 +77,6 @@ const cursor = (...place: string[]): string =>
 
 const CURSORS = ['1', '2', '4', '5', '6'].map((id) => cursor('ID', id));
 
-/** The values and options for generated operations. */
 interface Ingredients {
   /** Strings by the name of the argument or field; other values are by type. */
   texts: Record<string, string[]>;

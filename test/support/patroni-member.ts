@@ -44,21 +44,18 @@ const UP = ['running', 'streaming'];
 /** A PostgreSQL server and the Patroni that runs it. */
 export class Member {
   readonly name: string;
-  /** The URL of the server's database `store`. */
   readonly url: string;
-  /** The URL of Patroni's REST API. */
   readonly api: string;
   readonly port: number;
-  readonly #links: Links;
-  readonly #targets: readonly (readonly string[])[];
+  /** Each with its usual targets. */
+  readonly #links: readonly (readonly [Proxy, readonly string[]])[];
   readonly #dataFolder: string;
   readonly #start: () => Promise<Daemon>;
   #daemon: Daemon | undefined;
 
   constructor(name: string, folder: string, links: Links, ports: readonly [number, number]) {
     const [port, apiPort] = ports;
-    this.#links = links;
-    this.#targets = Object.values(links).map(({ targets }: Proxy) => targets);
+    this.#links = Object.values(links).map((link: Proxy) => [link, link.targets] as const);
     this.name = name;
     this.port = port;
     this.url = toStoreUrl(port);
@@ -91,7 +88,6 @@ export class Member {
       );
   }
 
-  /** Starts Patroni, and waits until its server is the primary or follows it. */
   async start(): Promise<void> {
     this.#daemon = await this.#start();
   }
@@ -113,10 +109,9 @@ export class Member {
     rmSync(this.#pidFile, { force: true });
   }
 
-  /** Kills the member and closes its links. */
   async stop(): Promise<void> {
     await this.kill();
-    await Promise.all((Object.values(this.#links) as Proxy[]).map((link) => link.close()));
+    await Promise.all(this.#links.map(([link]) => link.close()));
   }
 
   /** Suspends Patroni and all processes of the server until thaw(). */
@@ -130,33 +125,28 @@ export class Member {
 
   /** Cuts the member off from etcd and from the other members, but not from HAProxy and the gateways. */
   cutOff(): void {
-    for (const link of Object.values(this.#links) as Proxy[]) {
+    for (const [link] of this.#links) {
       link.targets = [];
       link.cutAll();
     }
   }
 
   rejoin(): void {
-    for (const [index, link] of (Object.values(this.#links) as Proxy[]).entries()) {
-      link.targets = this.#targets[index] ?? [];
-    }
+    for (const [link, targets] of this.#links) link.targets = targets;
   }
 
   /** Sets how the whole cluster replicates from now on. */
-  async setSynchronous(isSynchronous: boolean): Promise<void> {
-    const body = JSON.stringify({ synchronous_mode: isSynchronous });
-    const response = await fetch(`${this.api}/config`, { method: 'PATCH', body });
-    if (!response.ok) throw new Error(await response.text());
-  }
+  setSynchronous = (isSynchronous: boolean): Promise<void> =>
+    this.#send('PATCH', '/config', { synchronous_mode: isSynchronous });
 
   /** Makes another server the primary, as an operator does. Ends when Patroni has done so. */
-  async switchOver(): Promise<void> {
-    const body = JSON.stringify({ leader: this.name });
-    const response = await fetch(`${this.api}/switchover`, { method: 'POST', body });
+  switchOver = (): Promise<void> => this.#send('POST', '/switchover', { leader: this.name });
+
+  async #send(method: string, path: string, params: object): Promise<void> {
+    const response = await fetch(this.api + path, { method, body: JSON.stringify(params) });
     if (!response.ok) throw new Error(await response.text());
   }
 
-  /** Returns Patroni's log since its last start. */
   log(): string {
     return this.#daemon?.log() ?? '';
   }

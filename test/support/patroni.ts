@@ -20,7 +20,6 @@ export const hasPatroni =
 
 const MEMBERS = ['db-1', 'db-2', 'db-3'] as const;
 
-/** A replica that has become the primary. */
 interface Promotion {
   readonly primary: Member;
   /** When it was first seen to be the primary, as in `performance.now()`. */
@@ -39,11 +38,9 @@ export interface Cluster {
   readonly settle: (isSynchronous?: boolean) => Promise<Member>;
   /** Waits until one of the replicas has become the primary. */
   readonly promoted: (replicas: readonly Member[]) => Promise<Promotion>;
-  /** Kills all programs and removes their data. */
   readonly stop: () => Promise<void>;
 }
 
-/** Writes deploy/patroni/haproxy.cfg with the addresses of this machine. */
 async function writeHaproxyConfig(
   file: string,
   members: readonly Member[],
@@ -87,7 +84,6 @@ async function promoted(replicas: readonly Member[]): Promise<Promotion> {
   return { primary: primary as Member, at: performance.now() };
 }
 
-/** Starts the only member of an etcd cluster, and returns its URL. */
 async function startEtcd(folder: string): Promise<{ url: string; daemon: Daemon }> {
   const url = `http://127.0.0.1:${await freePort()}`;
   const peer = `http://127.0.0.1:${await freePort()}`;
@@ -108,7 +104,6 @@ async function startEtcd(folder: string): Promise<{ url: string; daemon: Daemon 
   };
 }
 
-/** Starts a cluster for the caller alone. */
 export async function startCluster(): Promise<Cluster> {
   const folder = await mkdtemp(join(tmpdir(), 'store-patroni-'));
   const user = findUser();

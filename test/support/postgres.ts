@@ -17,7 +17,6 @@ import { type Daemon, startDaemon } from './daemon.ts';
 import { listen } from './listen.ts';
 import { type PostgresPrograms, preparePrograms } from './postgres-programs.ts';
 
-/** Returns a port of 127.0.0.1 that no program listens on. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   const { port } = new URL(await listen(server));
@@ -25,11 +24,22 @@ export async function freePort(): Promise<number> {
   return Number(port);
 }
 
-/** Runs a statement and keeps its locks until the returned function is called. */
-export async function holdLock(url: string, sql: string): Promise<() => Promise<void>> {
+export async function connect(url: string): Promise<Client> {
   const client = new Client({ connectionString: url });
   await client.connect();
+  return client;
+}
+
+/** Starts a transaction on a new connection. */
+export async function begin(url: string, sql: string): Promise<Client> {
+  const client = await connect(url);
   await client.query(`begin; ${sql}`);
+  return client;
+}
+
+/** Runs a statement and keeps its locks until the returned function is called. */
+export async function holdLock(url: string, sql: string): Promise<() => Promise<void>> {
+  const client = await begin(url, sql);
   return () => client.end();
 }
 
@@ -43,7 +53,6 @@ const INITDB_FLAGS = [
 ];
 const LOCALE_FLAGS = ['--locale=C.UTF-8', '--lc-messages=C'];
 
-/** Creates the data folder of a server, in `folder`. */
 export async function createCluster(folder: string, programs: PostgresPrograms): Promise<string> {
   const dataFolder = join(folder, 'data');
   const passwordFile = join(folder, 'password');
@@ -122,7 +131,6 @@ export class PostgresServer {
     signalServer(this.dataFolder, 'CONT');
   }
 
-  /** Returns its log since its last start. */
   log(): string {
     return this.#daemon?.log() ?? '';
   }
@@ -169,7 +177,6 @@ export async function setStandbys(url: string, names: string): Promise<void> {
   await runSql(url, 'select pg_reload_conf()');
 }
 
-/** Returns how many statements of a database wait for a lock. */
 export async function countLockWaits(url: string): Promise<number> {
   const waiting = await runSql(
     url,
@@ -179,7 +186,6 @@ export async function countLockWaits(url: string): Promise<number> {
   return waiting.length;
 }
 
-/** Returns how many connections gateways have to a database. */
 export async function countConnections(url: string): Promise<number> {
   const rows = await runSql(
     url,
@@ -214,7 +220,6 @@ export async function migratePostgres(
   await db.close();
 }
 
-/** Creates a database, migrates it and returns its URL. */
 export async function createStoreOn(server: string): Promise<string> {
   const url = await createDatabaseOn(server);
   await migratePostgres(url);

@@ -1,9 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 
-import { post } from './post.ts';
+import { type Data, post } from './post.ts';
 
-/** A line of the log. */
 export type LogEntry = Record<string, unknown> & { readonly msg: string };
 
 /** The exit code of a process, or the signal that ended it. */
@@ -41,7 +40,6 @@ export async function killPrograms(): Promise<void> {
   await Promise.all(ends);
 }
 
-/** Calls `onLine` with each line of a stream. */
 function readLines(stream: Readable, onLine: (line: string) => void): void {
   let unread = '';
   stream.setEncoding('utf8').on('data', (text: string) => {
@@ -131,6 +129,13 @@ export async function startProgram(
   return program;
 }
 
+/** Starts a program that must exit with code 1; returns its messages. */
+export async function failureOf(...args: Parameters<typeof spawnProgram>): Promise<string[]> {
+  const { end, messages } = spawnProgram(...args);
+  if ((await end) !== 1) throw new Error(`It did not fail:\n${messages.join('\n')}`);
+  return messages;
+}
+
 export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
@@ -149,8 +154,6 @@ export async function isReady(url: string): Promise<boolean> {
 }
 
 /** Posts an operation and returns its data. */
-export async function ask<Data = unknown>(to: { url: string }, query: string): Promise<Data> {
-  const response = await post(to, { query });
-  const { data } = (await response.json()) as { data: Data };
-  return data;
+export async function ask(to: { url: string }, query: string): Promise<Data> {
+  return ((await (await post(to, { query })).json()) as { data: Data }).data;
 }

@@ -4,7 +4,6 @@ import { parse } from 'yaml';
 
 import { ROOT } from '../../src/store/root.ts';
 
-/** Returns the text of a file in deploy/. */
 export const readDeployed = (file: string): string =>
   readFileSync(new URL(`deploy/${file}`, ROOT), 'utf8');
 
@@ -14,7 +13,6 @@ export interface Panel {
   readonly targets?: readonly { readonly expr: string }[];
 }
 
-/** Reads the panels of the dashboard. */
 export const readPanels = (): readonly Panel[] =>
   (JSON.parse(readDeployed('grafana/pet-store-gateway.json')) as { panels: Panel[] }).panels;
 
@@ -22,7 +20,6 @@ export const readPanels = (): readonly Panel[] =>
 export const readPanelQueries = () =>
   readPanels().flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ title, expr })));
 
-/** A recording rule or an alert. */
 interface Rule {
   readonly record?: string;
   readonly alert?: string;

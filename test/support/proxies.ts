@@ -18,9 +18,7 @@ export interface Proxy {
   readonly cuts: number;
   /** Intercepts the next message to a server that contains a string or matches a pattern. */
   intercept(text: string | RegExp, run: Intercept): void;
-  /** Whether that message has not arrived yet. */
   readonly isIntercepting: boolean;
-  /** Cuts all connections. */
   cutAll(): void;
   close(): Promise<void>;
 }

@@ -1,6 +1,5 @@
 import { connect } from 'node:net';
 
-import type { SeenResponse } from './documented.ts';
 import type { Gateway } from './gateway.ts';
 
 export interface RawResponse {
@@ -69,13 +68,6 @@ export function sendRaw(
   });
 }
 
-/** A response. Its body is left out if it may be incomplete or chunked. */
-const wholeOf = ({ status, headers, body }: RawResponse): SeenResponse => ({
-  status,
-  headers,
-  body: headers.has('content-length') ? body : undefined,
-});
-
 /**
  * Sends a request that fetch would change or reject: the path, the method and the headers are sent as given. Expects a
  * response that the OpenAPI document declares.
@@ -90,6 +82,8 @@ export async function requestRaw(
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   const bytes = `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`;
   const response = await sendRaw(gateway, bytes, { wait: true });
-  if (response.status > 0) gateway.checkOf(method, target)?.(wholeOf(response));
+  // Without a length, the body may be incomplete or chunked.
+  const body = response.headers.has('content-length') ? response.body : undefined;
+  if (response.status > 0) gateway.checkOf(method, target)?.({ ...response, body });
   return response;
 }

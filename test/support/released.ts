@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
-import { Client, type DatabaseError, type QueryResult } from 'pg';
+import type { DatabaseError, QueryResult } from 'pg';
 
-import { runSql } from './postgres.ts';
+import { connect, runSql } from './postgres.ts';
 
 /** A statement, and its values, as pg receives them or as JSON represents them. */
 export interface Statement {
@@ -10,7 +10,6 @@ export interface Statement {
   readonly values: readonly unknown[];
 }
 
-/** A statement, and what PostgreSQL returned. */
 export interface ReleasedStatement extends Statement {
   /** The columns of its rows, each a name and a type. */
   readonly columns: readonly string[];
@@ -37,8 +36,7 @@ export async function repeatStatements(
 ): Promise<ReleasedStatement[]> {
   const rows = await runSql(url, 'select oid, typname from pg_type');
   const types = new Map(rows.map(({ oid, typname }) => [oid, String(typname)]));
-  const client = new Client({ connectionString: url });
-  await client.connect();
+  const client = await connect(url);
   const repeated: ReleasedStatement[] = [];
   for (const { sql, values } of statements) {
     const { columns, result } = await client.query(sql, [...values]).then(

@@ -6,8 +6,7 @@ import { expect, onTestFinished } from 'vitest';
 import { openPostgres } from '../../src/gateway/database/postgres.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
 import { MIGRATIONS } from '../../src/store/migrations.ts';
-import { type Gateway, startGateway } from './gateway.ts';
-import { post } from './post.ts';
+import { type Gateway, postOperation, startGateway } from './gateway.ts';
 import { runSql } from './postgres.ts';
 
 /** A gateway whose database has a primary and replicas. */
@@ -36,13 +35,6 @@ export async function startReplicatedGateway(
   return { ...gateway, messages };
 }
 
-/** The result of a query or mutation, whose text defines the shape of its data. */
-interface Result {
-  readonly data: any; // oxlint-disable-line typescript/no-explicit-any
-  readonly errors?: { extensions: { code: string } }[];
-}
-
-/** What operations are posted to. */
 interface Target {
   readonly url: string;
 }
@@ -50,15 +42,14 @@ interface Target {
 /** Posts an operation, with the position of an earlier response if one is given. */
 export async function send(gateway: Target, query: string, position?: string | null) {
   const start = performance.now();
-  const headers = position == null ? {} : { 'Store-Position': position };
-  const response = await post(gateway, { query }, { headers });
-  const { data, errors } = (await response.json()) as Result;
+  const sent = position == null ? {} : { 'Store-Position': position };
+  const { status, data, errors, headers } = await postOperation(gateway, { query }, sent);
   return {
-    status: response.status,
+    status,
     data,
     code: errors?.[0]?.extensions.code,
-    position: response.headers.get('store-position'),
-    retryAfter: response.headers.get('retry-after'),
+    position: headers.get('store-position'),
+    retryAfter: headers.get('retry-after'),
     ms: performance.now() - start,
   };
 }
@@ -130,7 +121,6 @@ export function startReaders(
   });
 }
 
-/** Returns a mutation that orders units of a pet. */
 const order = (petId: string, key: string, quantity = 1): string =>
   `mutation { placeOrder(input: { petId: "${petId}", quantity: ${quantity} }, idempotencyKey: "${key}") {
     ... on Order { id } ... on Error { code } } }`;
@@ -201,7 +191,6 @@ export async function ordersOf(url: string, where = 'true'): Promise<Set<unknown
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Waits for a line of the log. */
 export async function expectLogged(
   { messages }: ReplicatedGateway,
   line: RegExp | string,

@@ -4,19 +4,15 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 
-import { Client } from 'pg';
-
 import { type PostgresPrograms, preparePrograms } from './postgres-programs.ts';
-import { createCluster, freePort, PostgresServer, runSql } from './postgres.ts';
+import { connect, createCluster, freePort, PostgresServer, runSql } from './postgres.ts';
 import { MAX_MS, until } from './until.ts';
 
-/** Returns the only value of the result of a statement. */
 async function ask<Value>(url: string, sql: string): Promise<Value> {
   const [row = {}] = await runSql(url, sql);
   return Object.values(row)[0] as Value;
 }
 
-/** Changes a setting of a running server. */
 async function set(url: string, name: string, value: string): Promise<void> {
   await runSql(url, `alter system set ${name} = '${value}'`);
   await runSql(url, 'select pg_reload_conf()');
@@ -115,17 +111,14 @@ export class ReplicatedServer extends PostgresServer {
     );
   }
 
-  /** How standbys connect to it. */
   get #conninfo(): string {
     return `host=127.0.0.1 port=${this.port} user=store password=store`;
   }
 
-  /** Creates the standby's data from a running primary's. */
   async #copyData(primary: ReplicatedServer): Promise<void> {
     const { dataFolder } = this;
     const run = promisify(execFile);
-    const client = new Client({ connectionString: primary.url });
-    await client.connect();
+    const client = await connect(primary.url);
     await client.query(`select pg_backup_start('copy', fast => true)`);
     await run('sh', ['-c', COPY, primary.dataFolder, dataFolder]);
     const { rows } = await client.query<{ labelfile: string }>(
@@ -144,7 +137,6 @@ export class ReplicatedServer extends PostgresServer {
 export interface Replication {
   /** The initial primary, and its two standbys. */
   readonly servers: readonly [ReplicatedServer, ReplicatedServer, ReplicatedServer];
-  /** Kills all servers and removes their data. */
   stop(): Promise<void>;
 }
 // Test data need not survive a crash of the machine. There are no replication slots: each server keeps more of its log

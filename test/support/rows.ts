@@ -1,38 +1,15 @@
+import type { Model as StoredModel } from '../../src/gateway/model/stored-table.ts';
 import { ENUMS, TABLES } from '../../src/store/generated/tables.ts';
 import { numbersOf, requireAllowed } from './values.ts';
 
-type Table = (typeof TABLES)[keyof typeof TABLES];
-
-interface Column {
-  readonly field: string;
-  readonly ownColumn: string;
-  readonly type: string;
-  readonly maxLength: number | null;
-  readonly isNullable: boolean;
-  readonly isReference: boolean;
-  readonly isUnique: boolean;
-  readonly hasDefault: boolean;
-}
-
-interface Model {
-  readonly type: string;
-  readonly name: string;
-  /** The column with the id. */
-  readonly id: string;
-  readonly columns: readonly Column[];
-  /** The fields that no two rows have in common. */
-  readonly uniques: readonly (readonly string[])[];
-}
-
-/** The tables of the store, with their columns. */
-export const MODELS: readonly Model[] = Object.values(TABLES).map((table: Table): Model => {
-  const columns = Object.entries<Omit<Column, 'field'>>(table.columns).map(([field, column]) => ({
-    ...column,
-    field,
-  }));
-  const id = columns.find(({ field }) => field === table.id)?.ownColumn ?? '';
-  return { type: table.type, name: table.name, id, columns, uniques: table.uniques };
-});
+/** The tables of the store, with lists of their columns, and the column of the id. */
+export const MODELS = Object.values<StoredModel>(TABLES).map((table) => ({
+  ...table,
+  id: table.columns[table.id ?? '']?.ownColumn ?? '',
+  columns: Object.entries(table.columns).map(([field, column]) => ({ ...column, field })),
+}));
+type Model = (typeof MODELS)[number];
+type Column = Model['columns'][number];
 
 const MAX_INT = 2 ** 31 - 1;
 

@@ -1,4 +1,3 @@
-/** Values of each scalar, as JSON, for generated operations. */
 export const SAMPLES: Readonly<Record<string, readonly unknown[]>> = {
   ID: ['1', '2', '3', 4, '5'],
   Int: [0, 1, 2, 3, 5, 20],

@@ -17,20 +17,16 @@ export function settingsOf(variables: Environment, ofImage: Environment = {}): C
   return readConfig({ ...ofImage, ...variables });
 }
 
-/** Opens the database of a store as its program does, and returns it with the warnings in the log, which are added as they occur. */
-export async function openStore(
-  environment: Environment,
-  store: Store = petStore,
-  warnings: unknown[] = [],
-) {
+/** Opens the database of a store as its program does; adds the warnings in the log to a list as they occur. */
+export function openStore(environment: Environment, store = petStore, warnings: unknown[] = []) {
   const log = createLog('silent');
   log.warn = (entry: unknown) => void warnings.push(entry);
-  return { db: await openDatabaseOf(store, readConfig(environment), log), warnings };
+  return openDatabaseOf(store, readConfig(environment), log);
 }
 
 /** Opens the database of a store as its program does, and closes it; returns the warnings in the log. */
 export async function warningsAtStart(environment: Environment, store?: Store): Promise<unknown[]> {
-  const { db, warnings } = await openStore(environment, store);
-  await db.close();
+  const warnings: unknown[] = [];
+  await (await openStore(environment, store, warnings)).close();
   return warnings;
 }

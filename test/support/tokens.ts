@@ -56,7 +56,6 @@ export const bearing = (token: string): Record<string, string> => ({
 export const withScopes = async (...scopes: string[]): Promise<Record<string, string>> =>
   bearing(await mint({ scope: scopes.join(' ') }));
 
-/** A key of an issuer. */
 export interface SigningKey {
   readonly kid: string;
   readonly publicJwk: JWK;
@@ -79,10 +78,8 @@ export async function createKey(kid: string, alg = 'ES256'): Promise<SigningKey>
   };
 }
 
-/** A server with the public keys of an issuer. */
 export interface KeyServer {
   readonly url: string;
-  /** The number of requests received. */
   asked: number;
   /** The keys in the next responses; undefined means that the server fails. */
   keys: readonly SigningKey[] | undefined;

@@ -1,4 +1,4 @@
-import { cp, writeFile } from 'node:fs/promises';
+import { cp, readFile } from 'node:fs/promises';
 import { Session } from 'node:inspector/promises';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -12,7 +12,6 @@ import { createLog } from '../../src/gateway/telemetry/log.ts';
 import type { petStore } from '../../src/store/index.ts';
 import { closeServer, listen } from './listen.ts';
 
-/** What the bundle exports. */
 interface Bundle {
   readonly createGateway: typeof createGateway;
   readonly openDatabaseOf: typeof openDatabaseOf;
@@ -20,24 +19,20 @@ interface Bundle {
 }
 
 /** Bundles the source into one file, in which a comment names each source file, and returns its text. */
-async function bundleSource(path: string): Promise<string> {
-  const { outputFiles } = await build({
-    stdin: {
-      contents: `
-        export { createGateway } from './src/gateway/server/server.ts';
-        export { openDatabaseOf } from './src/gateway/server/serve.ts';
-        export { petStore } from './src/store/index.ts';`,
-      resolveDir: process.cwd(),
-    },
+async function bundleSource(outfile: string): Promise<string> {
+  const contents = `
+    export { createGateway } from './src/gateway/server/server.ts';
+    export { openDatabaseOf } from './src/gateway/server/serve.ts';
+    export { petStore } from './src/store/index.ts';`;
+  const stdin = { contents, resolveDir: process.cwd() };
+  const asProgram = {
     bundle: true,
     format: 'esm',
     platform: 'node',
     packages: 'external',
-    write: false,
-  });
-  const text = outputFiles[0]?.text ?? '';
-  await writeFile(path, text);
-  return text;
+  } as const;
+  await build({ stdin, outfile, ...asProgram });
+  return readFile(outfile, 'utf8');
 }
 
 /** Returns the source file of a position in the bundle; empty for generated code. */

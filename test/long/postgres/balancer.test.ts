@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { openEvents } from '../../support/live.ts';
 import { makePet } from '../../support/make.ts';
-import { countConnections, createStoreOn, runSql } from '../../support/postgres.ts';
+import { countConnections, createStoreOn, runSql, setStandbys } from '../../support/postgres.ts';
 import { type Proxy, startTcpProxy, through } from '../../support/proxies.ts';
 import {
   ordersOf,
@@ -61,12 +61,6 @@ afterEach(async () => {
   }
 });
 
-/** Sets the standby that must have received a write before the server acknowledges it; none if the name is empty. */
-async function setSynchronous(server: ReplicatedServer, standby: string): Promise<void> {
-  await runSql(server.url, `alter system set synchronous_standby_names = '${standby}'`);
-  await runSql(server.url, 'select pg_reload_conf()');
-}
-
 /** Fails over like Patroni, whether or not the former primary notices. New connections lead to the new primary. */
 async function promote(): Promise<void> {
   // The follower is cut off first, because it must not have received more than the promoted replica.
@@ -106,7 +100,7 @@ describe('a gateway whose database address leads to another server after a failo
   it.each(['always accepted writes', 'was frozen and continues'])(
     'leaves a former primary that %s with all connections, also the one that listens, and writes nothing to it',
     async (what) => {
-      await setSynchronous(former, promoted.name);
+      await setStandbys(former.url, promoted.name);
       const events = await openEvents(gateway, 'subscription { orderChanged { kind } }');
       await fillPool();
       const before = write(2);
@@ -118,7 +112,7 @@ describe('a gateway whose database address leads to another server after a failo
 
       if (isFrozen) former.thaw();
       // From now on, the former primary would acknowledge writes on its own.
-      await setSynchronous(former, '');
+      await setStandbys(former.url, '');
       const after = write(2 * POOL_SIZE, QUANTITY_AFTER);
       await expect.poll(() => countConnections(former.urlOf(url))).toBe(0);
       await Promise.all([before.more(20), after.more(100)]);

@@ -26,7 +26,6 @@ beforeAll(async () => {
 });
 beforeEach(() => void (gateway.statements.length = 0));
 
-/** Requests all orders and returns the response, before any of its body is read. */
 async function openList(): Promise<IncomingMessage> {
   const request = get(`${gateway.url}/store/orders`, { agent: false });
   const [response] = (await once(request, 'response')) as [IncomingMessage];

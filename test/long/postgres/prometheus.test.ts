@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { type Daemon, startDaemon } from '../../support/daemon.ts';
+import { useFolder } from '../../support/folders.ts';
+import type { Data } from '../../support/gateway.ts';
 import { openEvents } from '../../support/live.ts';
 import { post } from '../../support/post.ts';
 import { createStoreOn, freePort, runSql } from '../../support/postgres.ts';
@@ -49,7 +50,6 @@ const MAY_BE_ZERO = new Set([
 
 const FOLLOW = 'subscription Follow { categoryChanged { kind } }';
 
-/** The repeated load: reads, writes, deprecated calls and faults. */
 const LOAD: readonly object[] = [
   { query: PETS },
   { query: NESTED, variables: { first: 2 } },
@@ -67,8 +67,8 @@ let replication: Replication;
 let program: Program;
 let prometheus: Daemon;
 let address: string;
-let folder: string;
 let load: Promise<unknown>;
+const folder = useFolder();
 const end = new AbortController();
 let headers: Record<string, string>;
 
@@ -91,9 +91,7 @@ const toConfiguration = (target: string): string =>
     .replace('/etc/prometheus/pet-store-gateway.token', 'token')
     .replace('127.0.0.1:4000', target);
 
-/** Starts Prometheus with the configuration of the repository. */
 async function startPrometheus(token: string): Promise<void> {
-  folder = await mkdtemp(join(tmpdir(), 'store-prometheus-'));
   const rules = readDeployed('prometheus/rules.yaml').replace('interval: 30s', 'interval: 1s');
   await writeFile(join(folder, 'rules.yaml'), rules);
   await writeFile(join(folder, 'token'), token);
@@ -111,32 +109,24 @@ async function startPrometheus(token: string): Promise<void> {
   );
 }
 
-/** Queries Prometheus. Rejects on an error. */
-async function ask<Data>(path: string): Promise<Data> {
+async function ask(path: string): Promise<Data> {
   const response = await fetch(`http://${address}/api/v1/${path}`);
-  const { data, error } = (await response.json()) as { data: Data; error?: string };
+  const { data, error } = await response.json();
   if (error) throw new Error(error);
   return data;
 }
 
-interface Sample {
-  readonly metric: Readonly<Record<string, string>>;
-  readonly value: readonly [number, string];
-}
-
-/** Evaluates an expression now. */
-const query = async (expr: string): Promise<Sample[]> =>
-  (await ask<{ result: Sample[] }>(`query?query=${encodeURIComponent(expr)}`)).result;
+const query = async (expr: string): Promise<Data[]> =>
+  (await ask(`query?query=${encodeURIComponent(expr)}`)).result;
 
 /** Returns the rules whose evaluation failed or has not happened yet. */
 async function findFailing(): Promise<unknown[]> {
-  const { groups } = await ask<{ groups: { rules: { health: string }[] }[] }>('rules');
-  const rules = groups.flatMap((group) => group.rules);
+  const { groups } = await ask('rules');
+  const rules: Data[] = groups.flatMap((group: Data) => group.rules);
   expect(rules).toHaveLength(readRules().length);
   return rules.filter(({ health }) => health !== 'ok');
 }
 
-/** Replaces the variables of the dashboard. */
 const fill = (expr: string): string =>
   expr
     .replaceAll('$job', 'pet-store-gateway')
@@ -144,12 +134,9 @@ const fill = (expr: string): string =>
     .replaceAll('$__rate_interval', '10s')
     .replaceAll('$__range', '5m');
 
-/** Returns the largest value that a query returns; undefined if it returns none. */
 async function largest(expr: string): Promise<number | undefined> {
   const samples = await query(fill(expr));
-  const values = samples
-    .map(({ value: [, value] }) => Number(value))
-    .filter((value) => !Number.isNaN(value));
+  const values = samples.map(({ value }) => Number(value[1])).filter((one) => !Number.isNaN(one));
   return values.length > 0 ? Math.max(...values) : undefined;
 }
 
@@ -184,7 +171,6 @@ describe.skipIf(!hasPrometheus)("Prometheus (needs Debian's `prometheus` package
     end.abort();
     await load;
     await prometheus.stop();
-    await rm(folder, { recursive: true, force: true });
     await killPrograms();
     await replication.stop();
   });
@@ -227,7 +213,7 @@ describe.skipIf(!hasPrometheus)("Prometheus (needs Debian's `prometheus` package
 
   it('fires no alert that the load does not cause', async () => {
     const firing = await query('ALERTS{alertstate="firing"}');
-    const others = firing.filter(({ metric }) => !FAULTS.includes(metric['alertname'] ?? ''));
+    const others = firing.filter(({ metric }) => !FAULTS.includes(metric.alertname));
     expect(others).toEqual([]);
   });
 });

@@ -9,7 +9,6 @@ import { rounds } from '../../support/rounds.ts';
 
 const ROUNDS = rounds(1, 5);
 const AT_ONCE = 250;
-/** The number of the level `info` in pino's log. */
 const INFO = 30;
 
 // Connections are handled the same way with both databases, and programs start faster with PostgreSQL.
@@ -46,7 +45,6 @@ const requestsOf = (method: string): string[] => [
 /** The shares of a request that are sent before the connection breaks, from 1% to all of it. */
 const SHARES = [0.01, 0.5, 0.99, 1];
 
-/** How the client then breaks the connection. */
 const ENDINGS = ['reset', 'reset at the response', 'half-close', 'half-close and reset'] as const;
 
 interface Attack {
@@ -66,7 +64,6 @@ const ATTACKS: readonly Attack[] = (inject('isLong') ? METHODS : SOME_METHODS).f
   ),
 );
 
-/** Opens one connection, breaks it, and waits until it is closed. */
 const attack = (port: number, { bytes, ending }: Attack): Promise<void> =>
   new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => {

@@ -1,10 +1,9 @@
-import { Client } from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { useProgramStore } from '../../support/databases.ts';
 import { post } from '../../support/post.ts';
-import { countLockWaits } from '../../support/postgres.ts';
-import { ask, type Program, spawnProgram, startProgram } from '../../support/program.ts';
+import { begin, countLockWaits } from '../../support/postgres.ts';
+import { ask, failureOf, type Program, spawnProgram, startProgram } from '../../support/program.ts';
 
 const embedded = useProgramStore('PGlite');
 const server = useProgramStore();
@@ -15,7 +14,6 @@ const PLACE = `mutation { placeOrder(input: { petId: "1", quantity: 2 }, idempot
 const page = (list: string, fields: string): string =>
   `${list}(first: 100) { totalCount nodes { ${fields} } }`;
 
-/** Returns everything that callers can read in a store. */
 async function readStore(gateway: Program): Promise<unknown> {
   const rows = await ask(
     gateway,
@@ -38,22 +36,20 @@ beforeAll(async () => {
   await ask(gateway, 'mutation { deletePet(id: "102") { __typename } }');
   placed = await ask(gateway, PLACE);
   before = await readStore(gateway);
-  const { changes } = await ask<{ changes: { pageInfo: { endCursor: string } } }>(
-    gateway,
-    '{ changes(last: 1) { pageInfo { endCursor } } }',
-  );
+  const { changes } = await ask(gateway, '{ changes(last: 1) { pageInfo { endCursor } } }');
   cursor = changes.pageInfo.endCursor;
   await gateway.stop();
 });
 
-const migrate = () => spawnProgram('copy', { ...embedded.environment, ...server.environment });
+const failureOfCopy = (variables = {}): Promise<string[]> =>
+  failureOf('copy', { ...embedded.environment, ...server.environment, ...variables });
 
 describe('npm run migrate with --copy-embedded', () => {
   it('copies nothing if the other database rejects a row', async () => {
     await server.run(`
       create function reject() returns trigger language plpgsql as $$ begin raise 'No orders.'; end $$;
       create trigger reject before insert on orders for each row execute function reject()`);
-    expect(await migrate().end).toBe(1);
+    await failureOfCopy();
     await server.run('drop function reject cascade');
     expect(await server.run('select from pets')).toEqual([]);
   });
@@ -61,40 +57,33 @@ describe('npm run migrate with --copy-embedded', () => {
   it('does not copy the database of a gateway that runs, and migrates no other', async () => {
     const gateway = await startProgram(embedded.environment);
     await server.run('create schema kept; alter table _prisma_migrations set schema kept');
-    const copy = migrate();
-    expect(await copy.end).toBe(1);
-    expect(copy.messages).toEqual([expect.stringMatching(/^DATA_DIR is in use by another gat/)]);
+    const message = expect.stringMatching(/^DATA_DIR is in use by another gat/);
+    expect(await failureOfCopy()).toEqual([message]);
     await server.run('alter table kept._prisma_migrations set schema public');
     await gateway.stop();
   });
 
   it.each([
-    ['needs DATABASE_URL.', () => ({ DATABASE_URL: '' })],
-    ['needs DATA_DIR: there is no database in /none.', () => ({ DATA_DIR: '/none' })],
-    ['needs DATA_DIR: there is no database in /.', () => ({ DATA_DIR: '/' })],
-  ])('is rejected if there are not two databases: it %s', async (message, toVariables) => {
-    const variables = { ...embedded.environment, ...server.environment, ...toVariables() };
-    const copy = spawnProgram('copy', variables);
-    expect(await copy.end).toBe(1);
-    expect(copy.messages).toEqual([`--copy-embedded ${message}`]);
+    ['needs DATABASE_URL.', { DATABASE_URL: '' }],
+    ['needs DATA_DIR: there is no database in /none.', { DATA_DIR: '/none' }],
+    ['needs DATA_DIR: there is no database in /.', { DATA_DIR: '/' }],
+  ])('is rejected if there are not two databases: it %s', async (message, variables) => {
+    expect(await failureOfCopy(variables)).toEqual([`--copy-embedded ${message}`]);
   });
 
   it('waits for an open transaction, and copies nothing if that has written rows', async () => {
-    const client = new Client({ connectionString: server.url });
-    await client.connect();
-    await client.query(`begin; insert into categories (name) values ('Cats')`);
-    const copy = migrate();
+    const client = await begin(server.url, `insert into categories (name) values ('Cats')`);
+    const messages = failureOfCopy();
     await expect.poll(() => countLockWaits(server.url)).toBe(1);
     await client.query('commit');
     await client.end();
-    expect(await copy.end).toBe(1);
-    expect(copy.messages.at(-1)).toBe('The database already has rows in categories.');
+    expect((await messages).at(-1)).toBe('The database already has rows in categories.');
     await server.run('delete from categories');
   });
 
   it('copies the rows, the next ids and the results of idempotency keys; cursors of changes expire', async () => {
     await server.run('alter sequence changes_id_seq restart');
-    const copy = migrate();
+    const copy = spawnProgram('copy', { ...embedded.environment, ...server.environment });
     expect(await copy.end).toBe(0);
     expect(copy.entries).toContainEqual(
       expect.objectContaining({ msg: 'Copied pets.', rows: 101 }),
@@ -124,9 +113,7 @@ describe('npm run migrate with --copy-embedded', () => {
     const sequences = 'select sequencename, last_value from pg_sequences order by 1';
     await server.run(`select setval('changes_id_seq', 1)`);
     const unchanged = await server.run(sequences);
-    const copy = migrate();
-    expect(await copy.end).toBe(1);
-    expect(copy.messages).toEqual(['The database already has rows in categories.']);
+    expect(await failureOfCopy()).toEqual(['The database already has rows in categories.']);
     expect(await server.run(sequences)).toEqual(unchanged);
   });
 });

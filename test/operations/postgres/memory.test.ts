@@ -75,7 +75,6 @@ describe('a gateway with responses of 9 MB', { timeout: 120_000 }, () => {
   });
   // What Node.js gives itself in the 768Mi of deploy/kubernetes.yaml.
   const program = useProgram(store, { NODE_OPTIONS: '--max-old-space-size=384' });
-  /** Sends the query on a new connection, which stays open. */
   function send(encoding: string): Socket {
     const socket = connectTo(program).pause();
     socket.on('error', () => {});

@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import sql from 'sql-template-tag';
@@ -8,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 
 import { type Daemon, startDaemon } from '../../support/daemon.ts';
 import { copyOnPostgres, useProgramStore } from '../../support/databases.ts';
+import { useFolder } from '../../support/folders.ts';
 import { type Gateway, openAt, startGateway } from '../../support/gateway.ts';
 import { makeCategory, makePet, stockOf } from '../../support/make.ts';
 import {
@@ -24,7 +24,6 @@ const hasPgbouncer = spawnSync(PROGRAM, ['--version']).status === 0;
 // Fewer than the connections of the gateways, which therefore share them.
 const SERVER_CONNECTIONS = 2;
 
-/** Starts PgBouncer in front of PostgreSQL, and returns its port. */
 async function startPgbouncer(
   server: string,
   folder: string,
@@ -57,7 +56,7 @@ describe.skipIf(!hasPgbouncer)(
   'PgBouncer in transaction mode (needs pgbouncer on the PATH)',
   () => {
     const ENVIRONMENT = { PGBOUNCER: 'true' };
-    let folder: string;
+    const folder = useFolder();
     let pooler: Daemon;
     let port: number;
     /** Returns the URL of the same database through the pooler, or another one. */
@@ -66,7 +65,6 @@ describe.skipIf(!hasPgbouncer)(
     const database = useProgramStore();
     const askPooler = (command: string) =>
       runSql(`postgresql://anybody@127.0.0.1:${port}/pgbouncer`, command);
-    /** Starts a gateway on a database through the pooler. */
     const open = ({ url }: { url: string } = database, variables = {}): Promise<Gateway> =>
       startGateway({ ...ENVIRONMENT, ...variables }, openAt(through(url)));
     let first: Gateway;
@@ -83,7 +81,6 @@ describe.skipIf(!hasPgbouncer)(
          alter database ${name} set bytea_output to escape;
          alter database ${name} set client_connection_check_interval to '20ms'`,
       );
-      folder = await mkdtemp(join(tmpdir(), 'store-pgbouncer-'));
       [pooler, port] = await startPgbouncer(database.url, folder);
       [first, second] = await Promise.all([open(), open()]);
     });
@@ -92,7 +89,6 @@ describe.skipIf(!hasPgbouncer)(
         await Promise.all([first.close(), second.close()]);
       } finally {
         await pooler.stop();
-        await rm(folder, { recursive: true });
       }
     });
 

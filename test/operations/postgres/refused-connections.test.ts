@@ -7,7 +7,6 @@ import { runSql } from '../../support/postgres.ts';
 
 // A role of this server may open fewer connections than a pool has.
 useServer();
-/** The URL for the role. */
 let limited: string;
 let gateway: Gateway;
 beforeAll(async () => {
@@ -17,7 +16,6 @@ beforeAll(async () => {
 beforeEach(() => allow(3));
 afterEach(() => gateway.close());
 
-/** Limits the connections of the role. */
 const allow = (count: number): Promise<unknown> =>
   runSql(url, `alter role limited connection limit ${count}`);
 

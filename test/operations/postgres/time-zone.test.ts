@@ -20,7 +20,7 @@ it.each(DATES)(
   'a gateway whose time zone is not UTC finds and returns the ship date %s',
   async (date) => {
     await store.run(`insert into orders (pet_id, quantity, ship_date) values (1, 1, '${date}')`);
-    const { found } = await ask<{ found: { nodes: unknown[] } }>(
+    const { found } = await ask(
       program,
       `{ found: orders(filter: { shipDate: { from: "${date}", before: "9999-01-01T00:00:00Z" } },
         orderBy: { field: SHIP_DATE, direction: ASC }, first: 1) { nodes { shipDate } } }`,

@@ -4,33 +4,20 @@ import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { useProgramStore } from '../../support/databases.ts';
+import type { Data } from '../../support/gateway.ts';
 import { closeServer, listen } from '../../support/listen.ts';
 import { expectLogged } from '../../support/logged.ts';
 import { post as postTo } from '../../support/post.ts';
 import { type Program, startProgram } from '../../support/program.ts';
 
-interface Span {
-  name: string;
-  traceId: string;
-  spanId: string;
-  parentSpanId?: string;
-  attributes: { key: string; value: { stringValue?: string } }[];
-  status: { code?: number };
-}
-
-/** What an exporter posts (https://opentelemetry.io/docs/specs/otlp/#otlphttp). */
-interface Traces {
-  resourceSpans: { scopeSpans: { scope: { name: string }; spans: Span[] }[] }[];
-}
-
 const HTTP = '@opentelemetry/instrumentation-http';
 const PG = '@opentelemetry/instrumentation-pg';
 const GATEWAY = 'pet-store-gateway';
-const spans: (Span & { scope: string })[] = [];
-function collect(body: unknown): void {
-  const { resourceSpans } = body as Traces;
-  for (const { scope, spans: some } of resourceSpans.flatMap(({ scopeSpans }) => scopeSpans)) {
-    spans.push(...some.map((span) => ({ ...span, scope: scope.name })));
+const spans: Data[] = [];
+/** Collects what an exporter posts (https://opentelemetry.io/docs/specs/otlp/#otlphttp). */
+function collect({ resourceSpans }: Data): void {
+  for (const { scope, spans: some } of resourceSpans.flatMap((one: Data) => one.scopeSpans)) {
+    spans.push(...some.map((span: object) => ({ ...span, scope: scope.name })));
   }
 }
 
@@ -64,8 +51,8 @@ async function traceOf(traceId: string | null): Promise<typeof spans> {
   return ofTrace();
 }
 
-const attributeOf = ({ attributes }: Span, name: string): string | undefined =>
-  attributes.find(({ key }) => key === name)?.value.stringValue;
+const attributeOf = ({ attributes }: Data, name: string): unknown =>
+  attributes.find((one: Data) => one.key === name)?.value.stringValue;
 
 describe('with OpenTelemetry, a request', () => {
   const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';

@@ -34,7 +34,6 @@ const start = () => startGateway(LIMITS, openAt(url));
 const countWaitingCommits = async (): Promise<number> =>
   (await runSql(url, `select from pg_stat_activity where wait_event = 'SyncRep'`)).length;
 
-/** Returns what /ready and the metrics report. */
 async function readiness(): Promise<unknown[]> {
   const metrics = await (await gateway.rest('/metrics')).text();
   const [, writable] = /^database_writable (\d)$/m.exec(metrics) ?? [];
@@ -89,7 +88,6 @@ it('a gateway on a database whose commits wait for a synchronous replica keeps i
   expect(stocks).toEqual(writers.map(({ ids }) => 100_000 - ids.length));
 });
 
-/** Returns the server processes whose statements wait for a lock. */
 const findLockWaits = async (): Promise<number[]> =>
   (await runSql(url, `select pid from pg_stat_activity where wait_event_type = 'Lock'`)).map(
     ({ pid }) => Number(pid),

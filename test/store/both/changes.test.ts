@@ -1,7 +1,7 @@
 import sql, { raw } from 'sql-template-tag';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { describeOnGateways, gateway, run } from '../../support/gateway.ts';
+import { type Data, describeOnGateways, gateway, run } from '../../support/gateway.ts';
 import { openEvents } from '../../support/live.ts';
 import { deleteChanges } from '../../support/maintenance.ts';
 import { makeCategory, makeOrder, makePet } from '../../support/make.ts';
@@ -27,42 +27,32 @@ const CHANGES = `query ($first: Int, $after: String, $last: Int, $before: String
         orderId before { id petId quantity shipDate complete } after { id petId quantity shipDate complete } }
     } } } }`;
 
-type Values = Record<string, string | number | boolean | null>;
-
-interface Change {
-  __typename: string;
-  kind: string;
-  changedAt: string;
-  cursor: string;
-  before: Values | null;
-  after: Values | null;
-}
-
 interface Page {
-  totalCount: number;
-  pageInfo: Record<'hasNextPage' | 'hasPreviousPage', boolean> &
-    Record<'startCursor' | 'endCursor', string | null>;
-  edges: { cursor: string; node: Change }[];
+  readonly totalCount: number;
+  readonly pageInfo: Data;
+  readonly edges: readonly { readonly cursor: string; readonly node: Data }[];
 }
 
 const page = async (variables: Record<string, unknown>): Promise<Page> =>
   (await gateway.data(CHANGES, variables)).changes;
 
-/** Returns a change as callers see it, without its position and time. */
-function contentOf({ __typename: type, kind, before, after }: Change): unknown[] {
-  return [type.replace('Change', ''), kind, before, after];
-}
-
-/** Returns the changes that `write` makes. */
-async function changesOf(write: () => Promise<unknown>): Promise<Change[]> {
+async function changesOf(write: () => Promise<unknown>): Promise<Data[]> {
   const after = await lastCursor(gateway);
   await write();
   await untilSettled(gateway.db);
   return (await page({ after, first: 100 })).edges.map(({ node }) => node);
 }
 
+/** Returns these changes as callers see them, without their positions and times. */
 const contentsOf = async (write: () => Promise<unknown>): Promise<unknown[][]> =>
-  (await changesOf(write)).map(contentOf);
+  (await changesOf(write)).map(({ __typename: type, kind, before, after }) => [
+    type.replace('Change', ''),
+    kind,
+    before,
+    after,
+  ]);
+
+const typeOf = ({ node: { __typename: type } }: Data): string => type;
 
 const byText = (one: unknown[], other: unknown[]): number =>
   String(one).localeCompare(String(other));
@@ -81,7 +71,6 @@ const age = (place: number, time = `now() - interval '2 hours'`): Promise<unknow
 
 const IN_FUTURE = `now() + interval '400 days'`;
 
-/** Returns the ids of all categories in the change log, and the cursors of their changes. */
 async function kept(): Promise<{ ids: unknown[]; cursors: string[] }> {
   const { edges } = await page({ first: 100 });
   return {
@@ -90,7 +79,6 @@ async function kept(): Promise<{ ids: unknown[]; cursors: string[] }> {
   };
 }
 
-/** Returns a cursor with another time, or without one. */
 function withTime(cursor = '', ...time: string[]): string {
   const position: unknown[] = JSON.parse(Buffer.from(cursor, 'base64url').toString());
   return Buffer.from(JSON.stringify([...position.slice(0, 3), ...time])).toString('base64url');
@@ -227,12 +215,10 @@ describeOnGateways(() => {
       'returns and counts the changes that match a filter by type: %j',
       async (types, expected) => {
         const { edges, totalCount } = await page({ first: 100, filter: { types } });
-        const found = edges.map(({ node }) => node['__typename']);
+        const found = edges.map(typeOf);
         expect([...new Set(found)].toSorted()).toEqual(expected);
-        const all = await page({ first: 100 });
-        expect(found).toEqual(
-          all.edges.map(({ node }) => node['__typename']).filter((type) => expected.includes(type)),
-        );
+        const all = (await page({ first: 100 })).edges.map(typeOf);
+        expect(found).toEqual(all.filter((type) => expected.includes(type)));
         expect(totalCount).toBe(found.length);
       },
     );

@@ -12,7 +12,6 @@ import {
 } from '../../support/gateway.ts';
 import { letASecondPass } from '../../support/logged.ts';
 import { makeCategory, makePet } from '../../support/make.ts';
-import { post } from '../../support/post.ts';
 import { repeat } from '../../support/repeat.ts';
 
 const count = async (table: string): Promise<number> => {
@@ -31,7 +30,6 @@ async function rejectCommits(table: string): Promise<() => Promise<void>> {
   };
 }
 
-/** Mutations with an idempotency key and without, and the tables that they write to. */
 const WRITES = [
   ['createCategory(input: { name: "Newts" })', 'categories'],
   ['createCategory(input: { name: "Newts" }, idempotencyKey: "category")', 'categories'],
@@ -39,7 +37,6 @@ const WRITES = [
   ['placeOrder(input: { petId: "1", quantity: 2 }, idempotencyKey: "order")', 'orders'],
 ] as const;
 
-/** Sends a mutation. */
 const mutate = (mutation: string): Promise<GraphqlResponse> =>
   gateway.graphql(`mutation { ${mutation} { ... on Error { code } } }`);
 
@@ -74,10 +71,75 @@ const UNEXPECTED = {
   extensions: { code: 'INTERNAL_SERVER_ERROR', status: 500 },
 };
 
-/** The line in the log for a missing table. */
 const lineOf = (table: string, omitted?: number): object => ({
   err: { message: expect.stringContaining(table) as unknown },
   omitted,
+});
+
+describe('an unexpected error', () => {
+  let broken: Gateway;
+  const ORDERS = '{ __typename orders { totalCount } }';
+  beforeAll(async () => {
+    broken = await startGateway();
+    await makePet(broken);
+    await broken.db.write(raw('drop table orders'));
+  });
+  beforeEach(letASecondPass);
+  afterEach(() => void broken.loggedErrors.splice(0));
+  afterAll(() => broken.close());
+
+  const expectCauseInLog = (): void => {
+    expect(broken.loggedErrors).toHaveLength(1);
+    const [entry] = broken.loggedErrors as { err: Error }[];
+    expect(entry?.err).toBeInstanceOf(Error);
+    expect(entry?.err.message).toMatch(/orders/);
+  };
+
+  it.each([
+    ['orders', ORDERS],
+    ['cancelOrder', 'mutation { cancelOrder(id: "1") { __typename ... on Error { code } } }'],
+  ])(
+    'appears in the errors of the GraphQL response, with its cause only in the log: %s',
+    async (field, query) => {
+      const { errors } = await broken.graphql(query);
+      expect(errors).toEqual([{ ...UNEXPECTED, path: [field] }]);
+      expectCauseInLog();
+    },
+  );
+
+  it('is logged once a second, whatever requests it fails, and its next line counts those left out', async () => {
+    await broken.db.write(raw('drop table if exists inventory_items'));
+    const sendAll = async (): Promise<unknown[]> => {
+      await broken.graphql(ORDERS);
+      await broken.graphql('mutation { cancelOrder(id: "1") { __typename } }');
+      await broken.rest('/store/orders');
+      await broken.graphql('{ inventory { totalCount } }');
+      return broken.loggedErrors.splice(0);
+    };
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now());
+    expect(await sendAll()).toMatchObject([lineOf('orders'), lineOf('inventory_items')]);
+    expect(await sendAll()).toEqual([]);
+    letASecondPass();
+    expect(await sendAll()).toMatchObject([lineOf('orders', 5), lineOf('inventory_items', 1)]);
+  });
+
+  it('in 396 fields is logged once, and returned for 100 of the fields', async () => {
+    await broken.db.write(raw('drop table if exists inventory_items'));
+    const categoryId = await makeCategory(broken);
+    await broken.db.write(sql`insert into pets (name, category_id)
+      select 'Luna', ${BigInt(categoryId)} from generate_series(1, 4)`);
+    const aliases = repeat(99, (index) => `a${index}: inventory { quantity }`);
+    const query = `{ pets(last: 4) { nodes { ${aliases} } } }`;
+    for (let time = 1; time <= 3; time += 1) {
+      letASecondPass();
+      const { data, errors, extensions } = await broken.graphql(query);
+      expect(data.pets.nodes).toHaveLength(4);
+      expect(errors).toHaveLength(100);
+      expect(errors?.every((error) => error.extensions.status === 500)).toBe(true);
+      expect(extensions).toEqual({ omittedErrors: 4 * 99 - 100 });
+      expect(broken.loggedErrors.splice(0)).toMatchObject([{ path: ['pets', 'nodes', 0, 'a0'] }]);
+    }
+  });
 });
 
 describeOnGateways(() => {
@@ -151,7 +213,6 @@ describeOnGateways(() => {
     });
     afterAll(() => run('comment on table categories is null'));
 
-    /** Sends writes with and without a transaction; returns the code of each error. */
     async function write(): Promise<unknown[]> {
       const key = `idempotencyKey: "a key"`;
       const responses = await Promise.all(
@@ -175,73 +236,6 @@ describeOnGateways(() => {
       const codes = await write();
       random.mockRestore();
       expect(codes).toEqual(Array.from({ length: 7 }, () => code));
-    });
-  });
-
-  describe('an unexpected error', () => {
-    let broken: Gateway;
-    const ORDERS = '{ __typename orders { totalCount } }';
-    beforeAll(async () => {
-      broken = await startGateway();
-      await makePet(broken);
-      await broken.db.write(raw('drop table orders'));
-    });
-    beforeEach(letASecondPass);
-    afterEach(() => void broken.loggedErrors.splice(0));
-    afterAll(() => broken.close());
-
-    const expectCauseInLog = (): void => {
-      expect(broken.loggedErrors).toHaveLength(1);
-      const [entry] = broken.loggedErrors as { err: Error }[];
-      expect(entry?.err).toBeInstanceOf(Error);
-      expect(entry?.err.message).toMatch(/orders/);
-    };
-
-    it.each([
-      ['orders', ORDERS],
-      ['cancelOrder', 'mutation { cancelOrder(id: "1") { __typename ... on Error { code } } }'],
-    ])(
-      'appears in the errors of the GraphQL response, with its cause only in the log: %s',
-      async (field, query) => {
-        const { errors } = await broken.graphql(query);
-        expect(errors).toEqual([{ ...UNEXPECTED, path: [field] }]);
-        expectCauseInLog();
-      },
-    );
-
-    it('is logged once a second, whatever requests it fails, and its next line counts those left out', async () => {
-      await broken.db.write(raw('drop table if exists inventory_items'));
-      const sendAll = async (): Promise<unknown[]> => {
-        await broken.graphql(ORDERS);
-        await broken.graphql('mutation { cancelOrder(id: "1") { __typename } }');
-        await broken.rest('/store/orders');
-        await broken.graphql('{ inventory { totalCount } }');
-        return broken.loggedErrors.splice(0);
-      };
-      vi.spyOn(performance, 'now').mockReturnValue(performance.now());
-      expect(await sendAll()).toMatchObject([lineOf('orders'), lineOf('inventory_items')]);
-      expect(await sendAll()).toEqual([]);
-      letASecondPass();
-      expect(await sendAll()).toMatchObject([lineOf('orders', 5), lineOf('inventory_items', 1)]);
-    });
-
-    it('in 396 fields is logged once, and returned for 100 of the fields', async () => {
-      await broken.db.write(raw('drop table if exists inventory_items'));
-      const categoryId = await makeCategory(broken);
-      await broken.db.write(sql`insert into pets (name, category_id)
-      select 'Luna', ${BigInt(categoryId)} from generate_series(1, 4)`);
-      const aliases = repeat(99, (index) => `a${index}: inventory { quantity }`);
-      const query = `{ pets(last: 4) { nodes { ${aliases} } } }`;
-      for (let time = 1; time <= 3; time += 1) {
-        letASecondPass();
-        const response = await post(broken, { query });
-        const { data, errors, extensions } = (await response.json()) as GraphqlResponse;
-        expect(data.pets.nodes).toHaveLength(4);
-        expect(errors).toHaveLength(100);
-        expect(errors?.every((error) => error.extensions.status === 500)).toBe(true);
-        expect(extensions).toEqual({ omittedErrors: 4 * 99 - 100 });
-        expect(broken.loggedErrors.splice(0)).toMatchObject([{ path: ['pets', 'nodes', 0, 'a0'] }]);
-      }
     });
   });
 });

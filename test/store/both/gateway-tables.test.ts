@@ -1,12 +1,11 @@
 import { readFile } from 'node:fs/promises';
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 
 import { describeOnDatabases, openRaw, type RawDatabase } from '../../support/databases.ts';
 
 const FILE = 'src/gateway/database/gateway-tables.sql';
 
-/** A store with one table, whose changes are recorded. */
 const NEW_STORE = `
   create table categories (id bigint primary key, name varchar);
   select record_changes_of('categories', 'Category', 'id'), make_searchable('categories', 'id', 'name')`;
@@ -33,20 +32,36 @@ const READ_CATALOGUE = `
   order by 1, 2`;
 
 describeOnDatabases(() => {
-  let petStore: Record<string, unknown>[];
   let raw: RawDatabase;
-
-  beforeAll(async () => {
+  beforeEach(async () => {
     raw = await openRaw();
-    petStore = await raw.run(READ_CATALOGUE);
+    return () => raw.close();
+  });
+
+  it('the SQL file for new stores creates the same gateway tables as the migrations of the pet store', async () => {
+    const petStore = await raw.run(READ_CATALOGUE);
+    expect(new Set(petStore.map(({ kind }) => kind)).size).toBe(8);
     await raw.run('drop schema public cascade; create schema public');
     await raw.run(await readFile(FILE, 'utf8'));
     await raw.run(NEW_STORE);
-  });
-  afterAll(() => raw.close());
-
-  it('the SQL file for new stores creates the same gateway tables as the migrations of the pet store', async () => {
-    expect(new Set(petStore.map(({ kind }) => kind)).size).toBe(8);
     expect(await raw.run(READ_CATALOGUE)).toEqual(petStore);
+  });
+
+  it('the folded names that searches read follow every change to the rows, in all spellings', async () => {
+    const expectCurrent = async (names: number): Promise<void> => {
+      const stored = await raw.run('select id, text from categories_folded_name order by id');
+      const folded =
+        'select id, spellings(folded(lower(name))) as text from categories order by id';
+      expect(stored).toEqual(await raw.run(folded));
+      expect(stored).toHaveLength(names);
+    };
+    await raw.run(`insert into categories (name) values ('Zoé'), ('Երևան'), ('Cats'), ('Dogs')`);
+    await expectCurrent(4);
+    await raw.run(`update categories set name = 'ԱՐԵՎ' where name = 'Zoé'`);
+    await raw.run(`update categories set id = 1000, name = 'Birds' where name = 'Cats'`);
+    await raw.run(`delete from categories where name = 'Dogs'`);
+    await expectCurrent(3);
+    await raw.run('truncate categories cascade');
+    await expectCurrent(0);
   });
 });

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { useProgramStore } from '../../support/databases.ts';
-import { type Gateway, openAt, startGateway } from '../../support/gateway.ts';
+import { type Data, type Gateway, openAt, startGateway } from '../../support/gateway.ts';
 import { makeCategory, makePet, mutate } from '../../support/make.ts';
 import { runSql } from '../../support/postgres.ts';
 import { rounds } from '../../support/rounds.ts';
@@ -11,7 +11,6 @@ const CALLERS = 40;
 const STOCK = 12;
 const PETS = 6;
 
-/** Two gateways on one database. */
 let first: Gateway;
 let second: Gateway;
 const store = useProgramStore();
@@ -24,15 +23,7 @@ beforeAll(async () => {
 const random = (below: number): number => Math.floor(Math.random() * below);
 type Mutation = [name: string, args: Record<string, unknown>, fields?: string];
 
-interface Result {
-  code?: string;
-  id?: string;
-  quantity?: number;
-  orders?: { id: string }[];
-}
-
-/** Sends a mutation to one of the gateways. */
-const change = (turn: number, ...mutation: Mutation): Promise<Result> =>
+const change = (turn: number, ...mutation: Mutation): Promise<Data> =>
   mutate(turn % 2 === 0 ? first : second, ...mutation);
 
 /** The pets, their orders, and how many units were added to the stock of each pet, not counting orders. */
@@ -50,7 +41,7 @@ class Ledger {
   }
 }
 
-type Act = (ledger: Ledger, turn: number) => Promise<Result>;
+type Act = (ledger: Ledger, turn: number) => Promise<Data>;
 
 /** Orders a cart of two to six entries, in any order; several entries can be for the same pet. */
 const placeCart: Act = async (ledger, turn) => {
@@ -59,24 +50,16 @@ const placeCart: Act = async (ledger, turn) => {
     quantity: 1 + random(2),
   }));
   // With a key, the locks are held for several round trips.
-  const key = turn % 3 === 0 ? String(turn) : null;
-  const response = await change(
-    turn,
-    'placeOrders',
-    { input: lines, idempotencyKey: key },
-    '... on PlacedOrders { orders { id } }',
-  );
-  ledger.orders.push(...(response.orders ?? []).map(({ id }) => id));
+  const args = { input: lines, idempotencyKey: turn % 3 === 0 ? String(turn) : null };
+  const placed = '... on PlacedOrders { orders { id } }';
+  const response = await change(turn, 'placeOrders', args, placed);
+  ledger.orders.push(...(response.orders ?? []).map(({ id }: Data) => id));
   return response;
 };
 
 const placeOne: Act = async (ledger, turn) => {
-  const response = await change(
-    turn,
-    'placeOrder',
-    { input: { petId: ledger.anyPet(), quantity: 1 } },
-    '... on Order { id }',
-  );
+  const args = { input: { petId: ledger.anyPet(), quantity: 1 } };
+  const response = await change(turn, 'placeOrder', args, '... on Order { id }');
   if (response.id) ledger.orders.push(response.id);
   return response;
 };
@@ -113,7 +96,6 @@ const updatePet: Act = (ledger, turn) => {
   return change(turn, 'updatePet', { id: ledger.anyPet(), input: { status } });
 };
 
-/** Tries to delete a pet, which fails if the pet has orders. */
 const deletePet: Act = async (ledger, turn) => {
   const id = ledger.anyPet();
   const response = await change(turn, 'deletePet', { id });

@@ -39,7 +39,6 @@ const writes = (key: number): string[] =>
   );
 
 let rounds = 0;
-/** Sends operations of all kinds on all connections at once; returns the errors. */
 async function sendAll(): Promise<unknown[]> {
   const operations = Array.from({ length: CONNECTIONS }, () => {
     rounds += 1;
@@ -54,7 +53,6 @@ async function sendAll(): Promise<unknown[]> {
   );
 }
 
-/** Runs SQL on all connections at once. */
 async function runOnEach(statement: string): Promise<void> {
   let running = 0;
   const run = () =>

@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 
-import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { copyOnPostgres, useProgramStore } from '../../support/databases.ts';
+import { copyOnPostgres, createRoleOn, useProgramStore } from '../../support/databases.ts';
 import { type Gateway, openAt, startGateway } from '../../support/gateway.ts';
 import { countStreams, type EventStream, openEvents } from '../../support/live.ts';
 import { makeCategory } from '../../support/make.ts';
-import { migratePostgres, runSql } from '../../support/postgres.ts';
+import { begin, connect, migratePostgres, runSql } from '../../support/postgres.ts';
 import { untilSettled } from '../../support/settled.ts';
 
 const NAMES = 'subscription { categoryChanged { after { name } } }';
@@ -26,7 +25,6 @@ afterAll(async () => {
   for (const each of [first, second, polling]) await each.close();
 });
 
-/** Returns the names of the categories in the change log, in order. */
 async function recorded(): Promise<string[]> {
   const { changes } = await first.data(
     '{ changes(last: 100, filter: { types: [CATEGORY] }) { nodes { ... on CategoryChange { after { name } } } } }',
@@ -37,14 +35,6 @@ async function recorded(): Promise<string[]> {
 const nameOf = async (stream: EventStream): Promise<string> =>
   (await stream.data()).categoryChanged.after.name;
 
-/** Opens an operator's connection, with a transaction that has started to write. */
-async function begin(name: string): Promise<Client> {
-  const client = new Client({ connectionString: store.url });
-  await client.connect();
-  await client.query(`begin; insert into categories (name) values ('${name}')`);
-  return client;
-}
-
 /** Follows the names of categories, without the writes of earlier tests. */
 async function follow(gateway: Gateway): Promise<EventStream> {
   await untilSettled(gateway.db);
@@ -54,7 +44,8 @@ async function follow(gateway: Gateway): Promise<EventStream> {
 describe('an open transaction', () => {
   it.each(['commit', 'rollback'])('holds back all later changes until its %s', async (end) => {
     const stream = await follow(first);
-    const client = await begin(`early, ${end}`);
+    const insert = `insert into categories (name) values ('early, ${end}')`;
+    const client = await begin(store.url, insert);
     await makeCategory(second, `late, ${end}`);
     expect(await recorded()).not.toContain(`late, ${end}`);
     await client.query(end);
@@ -68,8 +59,7 @@ describe('an open transaction', () => {
   });
 
   it('does not hold back changes if it only reads', async () => {
-    const client = new Client({ connectionString: store.url });
-    await client.connect();
+    const client = await connect(store.url);
     await client.query('begin isolation level repeatable read; select from categories');
     await makeCategory(first, 'beside a reader');
     await expect.poll(recorded).toContain('beside a reader');
@@ -78,37 +68,33 @@ describe('an open transaction', () => {
 });
 
 describe('SQL that an operator runs', () => {
-  const ROLE = `clerk_${process.pid}`;
-
   it('neither requires nor gains access to the change log', async () => {
+    const { role, href } = await createRoleOn(store.url);
     await runSql(
       store.url,
-      `create role ${ROLE};
-       grant insert, update, delete, select, truncate on all tables in schema public to ${ROLE};
-       revoke all on changes, settled_changes from ${ROLE}`,
+      `grant insert, update, delete, select, truncate on all tables in schema public to ${role};
+       revoke all on changes, settled_changes from ${role}`,
     );
     await runSql(
-      store.url,
-      `set role ${ROLE}; insert into categories (id, name) values (9000, 'by a clerk');
+      href,
+      `insert into categories (id, name) values (9000, 'by a clerk');
        update categories set name = 'by a clerk, again' where id = 9000`,
     );
     await expect
       .poll(async () => (await recorded()).slice(-2))
       .toEqual(['by a clerk', 'by a clerk, again']);
     for (const name of ['changes', 'settled_changes']) {
-      await expect(runSql(store.url, `set role ${ROLE}; delete from ${name}`)).rejects.toThrow(
-        'denied',
-      );
+      await expect(runSql(href, `delete from ${name}`)).rejects.toThrow('denied');
     }
     // If this were allowed, the role could write to the change log with the rights of the function's owner.
     await expect(
       runSql(
-        store.url,
-        `set role ${ROLE}; create temp table own (id integer);
+        href,
+        `create temp table own (id integer);
          create trigger own after insert on own for each row execute function public.record_pets()`,
       ),
     ).rejects.toThrow('permission denied for function');
-    await runSql(store.url, `drop owned by ${ROLE}; drop role ${ROLE}`);
+    await runSql(store.url, `drop owned by ${role}`);
   });
 
   it('has its changes recorded whatever the search path, even if the path contains tables and operators with the same names', async () => {
@@ -148,8 +134,7 @@ const LISTENING = `from pg_stat_activity
 describe('gateways on one database', () => {
   it('notify each other, so that a subscription at one gateway receives the writes of the other gateway', async () => {
     const stream = await follow(second);
-    const listener = new Client({ connectionString: store.url });
-    await listener.connect();
+    const listener = await connect(store.url);
     await listener.query('listen store_changes');
     const notified = once(listener, 'notification');
     await makeCategory(first, 'noticed');

@@ -40,7 +40,6 @@ it("a query is compiled to the statement shown in the compiler's comment", async
   expect(gateway.statements.map(onOneLine)).toEqual([onOneLine(statement)]);
 });
 
-/** Returns the statements for pages of several sizes. */
 const textsOf = async (selected: string): Promise<Set<string>> => {
   const list = `query ($first: Int, $last: Int) { categories(first: $first, last: $last) { ${selected} } }`;
   for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) await gateway.data(list);

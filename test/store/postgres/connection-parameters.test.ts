@@ -35,18 +35,13 @@ beforeAll(async () => {
 });
 afterAll(() => server.remove());
 
-interface Session {
-  encrypted: boolean;
-  tables: string;
-}
-
 /** Opens the database with a URL; returns how its first session is connected, and the schema of its tables. */
-async function openAt(place: string, parameters: string): Promise<Session | undefined> {
+async function openAt(place: string, parameters: string): Promise<unknown> {
   const at = place.replace('PORT', `${server.port}`);
   const given = parameters.replace('FOLDER', folder).replace('PORT', `${server.port}`);
   const url = `postgresql://store:store@${at}/postgres?${given}`;
-  const { db } = await openStore({ DATABASE_URL: url });
-  const [session] = await db.query<Session>(
+  const db = await openStore({ DATABASE_URL: url });
+  const [session] = await db.query(
     sql`select ssl as encrypted, (select relnamespace::regnamespace::text from pg_class
         where oid = 'pets'::regclass) as tables from pg_stat_ssl where pid = pg_backend_pid()`,
   );
@@ -73,19 +68,13 @@ describe('a connection to PostgreSQL', () => {
     expect(warnings).toEqual([]);
   });
 
+  const SELF_SIGNED = /self-signed certificate.*; set sslrootcert in the URL/;
+  const OTHER_HOST = /Hostname\/IP does not match certificate's altnames/;
   it.each([
-    ['localhost:PORT', 'sslmode=require', /self-signed certificate.*; set sslrootcert in the URL/],
-    ['localhost:PORT', 'ssl=true', /self-signed certificate.*; set sslrootcert in the URL/],
-    [
-      'localhost:PORT',
-      'sslmode=verify-full&sslrootcert=FOLDER/other.crt',
-      /self-signed certificate.*; set sslrootcert in the URL/,
-    ],
-    [
-      '127.0.0.1:PORT',
-      'sslmode=verify-full&sslrootcert=FOLDER/server.crt',
-      /Hostname\/IP does not match certificate's altnames/,
-    ],
+    ['localhost:PORT', 'sslmode=require', SELF_SIGNED],
+    ['localhost:PORT', 'ssl=true', SELF_SIGNED],
+    ['localhost:PORT', 'sslmode=verify-full&sslrootcert=FOLDER/other.crt', SELF_SIGNED],
+    ['127.0.0.1:PORT', 'sslmode=verify-full&sslrootcert=FOLDER/server.crt', OTHER_HOST],
     ['localhost:PORT', 'sslmode=require&sslrootcert=/none.crt', /ENOENT.*'\/none.crt'/],
     ['localhost:PORT', 'schema=none', /none of the schemas in search_path \("none"\) exists/],
   ])('is not opened at %s with %s', async (place, parameters, message) => {

@@ -1,4 +1,3 @@
-import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { WebSocket } from 'ws';
 
@@ -7,7 +6,7 @@ import { gateway, useGateway, useOther } from '../../support/gateway.ts';
 import { openEvents, openInitialized, type RawSocket, untilNoStreams } from '../../support/live.ts';
 import { makePet } from '../../support/make.ts';
 import { post, TIMES_UNTIL_COMPILED } from '../../support/post.ts';
-import { countLockWaits, holdLock } from '../../support/postgres.ts';
+import { begin, countLockWaits, holdLock } from '../../support/postgres.ts';
 import { repeat } from '../../support/repeat.ts';
 
 const POOL_SIZE = 4;
@@ -36,7 +35,6 @@ afterEach(async () => {
   await untilNoStreams(gateway);
 });
 
-/** Makes all statements on a table wait. */
 async function lock(table: string): Promise<void> {
   const release = await holdLock(url, `lock table ${table}`);
   unlock = async () => {
@@ -49,15 +47,11 @@ async function expectWaiting(statements: number): Promise<void> {
   await expect.poll(() => countLockWaits(url), { interval: 10 }).toBe(statements);
 }
 
-/** Stops waiting for a response. */
 type Leave = () => void;
 
 function askByHttp(query: string): Leave {
   const controller = new AbortController();
-  const { signal } = controller;
-  const body = JSON.stringify({ query });
-  const headers = { 'content-type': 'application/json' };
-  fetch(`${gateway.url}/graphql`, { method: 'POST', headers, body, signal }).catch(() => {});
+  post(gateway, { query }, controller).catch(() => {});
   return () => controller.abort();
 }
 
@@ -82,7 +76,6 @@ const WAYS: Record<string, (query: string) => Leave | Promise<Leave>> = {
   },
 };
 
-/** Sends a query on two WebSockets at the same time; returns both. */
 async function askTwice(query: string): Promise<[RawSocket, RawSocket]> {
   const both = [await openInitialized(gateway), await openInitialized(gateway)] as const;
   for (const { socket } of both) sockets.add(socket);
@@ -91,18 +84,14 @@ async function askTwice(query: string): Promise<[RawSocket, RawSocket]> {
   return [...both];
 }
 
-/** Makes a change, and makes statements that read pets wait. */
 async function changeWithLock(): Promise<void> {
   // This transaction starts first, because the lock's transaction would hold back the changes of later ones.
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  await client.query(`begin; insert into categories (name) values ('Cats')`);
+  const client = await begin(url, `insert into categories (name) values ('Cats')`);
   await lock('pets');
   await client.query('commit');
   await client.end();
 }
 
-/** Repeats a query until it is compiled. */
 async function compile(query: string): Promise<void> {
   for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
     await gateway.data(query);
@@ -110,7 +99,6 @@ async function compile(query: string): Promise<void> {
   }
 }
 
-/** Expects every connection in the pool to be usable. */
 async function expectFullPool(): Promise<void> {
   await lock('pets');
   const all = Array.from({ length: POOL_SIZE }, (_, index) =>

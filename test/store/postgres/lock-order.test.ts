@@ -47,7 +47,6 @@ function inputOf(crud: Crud): object {
   return Object.fromEntries(Object.entries(input).filter(([field]) => !hasDefault(field)));
 }
 
-/** Returns random arguments of a mutation that `fieldsOf` defines. */
 function argumentsOf(crud: Crud): object {
   const { kind, type } = crud;
   const ids = idsOf(type);

@@ -1,11 +1,10 @@
-import { setImmediate as nextTick } from 'node:timers/promises';
-
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import sql from 'sql-template-tag';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { openCopyOnPostgres } from '../../support/databases.ts';
 import {
+  countShared,
   type Gateway,
   gateway,
   openAt,
@@ -15,7 +14,7 @@ import {
 } from '../../support/gateway.ts';
 import { deleteChanges, deleteKeys } from '../../support/maintenance.ts';
 import { makePet, mutate, stockOf } from '../../support/make.ts';
-import { holdLock, runSql } from '../../support/postgres.ts';
+import { begin as beginOn, holdLock, runSql } from '../../support/postgres.ts';
 import { untilSettled } from '../../support/settled.ts';
 
 // Longer than any test, so that no statement times out.
@@ -28,15 +27,9 @@ beforeAll(() => {
 const placeOrder = (petId: string, idempotencyKey?: string) =>
   mutate(gateway, 'placeOrder', { input: { petId, quantity: 1 }, idempotencyKey });
 
-/** Starts a transaction that takes locks. */
-async function begin(text: string): Promise<Client> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
+const begin = (text: string): Promise<Client> =>
   // PostgreSQL aborts the first session that detects a deadlock; the gateway's sessions check after a second.
-  await client.query("set deadlock_timeout = '1min'");
-  await client.query(`begin; ${text}`);
-  return client;
-}
+  beginOn(url, `set local deadlock_timeout = '1min'; ${text}`);
 
 /** Returns how many sessions wait for a lock that the client's session holds. */
 async function countBlockedBy(client: Client): Promise<number | null> {
@@ -45,6 +38,14 @@ async function countBlockedBy(client: Client): Promise<number | null> {
      where pg_backend_pid() = any (pg_blocking_pids(pid))`,
   );
   return rowCount;
+}
+
+/** Commits a transaction, after another statement, once it blocks a session. */
+async function commitOnceBlocking(client: Client, text = ''): Promise<void> {
+  const isBlocking = async (): Promise<boolean> => (await countBlockedBy(client)) === 1;
+  await vi.waitUntil(isBlocking, { timeout: 20_000, interval: 2 });
+  await client.query(`${text}; commit`);
+  await client.end();
 }
 
 it.concurrent.for([
@@ -56,11 +57,8 @@ it.concurrent.for([
     const petId = await makePet(gateway, { stock: 5 });
     const other = await begin(`select from inventory_items where pet_id = ${petId} for update`);
     const placed = placeOrder(petId, key);
-    await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
-    // The gateway has locked the pet and waits for the stock; now this session waits for the pet.
-    await other.query(`update pets set name = 'Held' where id = ${petId}`);
-    await other.query('commit');
-    await other.end();
+    // The gateway has locked the pet and waits for the stock; then this session waits for the pet.
+    await commitOnceBlocking(other, `update pets set name = 'Held' where id = ${petId}`);
     expected(await placed).toEqual({ __typename: 'Order' });
     expected(await stockOf(gateway, petId)).toBe(4);
   },
@@ -86,9 +84,7 @@ it('old changes are deleted in order while another gateway deletes the same ones
   const first = 'select transaction, id from changes order by transaction, id limit 250';
   const other = await begin(`delete from changes where (transaction, id) in (${first})`);
   const deleted = deleteChanges(gateway);
-  await expect.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
-  await other.query('commit');
-  await other.end();
+  await commitOnceBlocking(other);
   await deleted;
   // The last change is kept.
   expect(await runSql(url, 'select from changes')).toHaveLength(1);
@@ -102,11 +98,7 @@ it('an update of several stocks succeeds even if its missing rows are created on
   const updated = mutate(gateway, 'updateInventories', {
     input: ids.map((petId) => ({ petId, quantity: 7 })),
   });
-  for (const other of others) {
-    await expect.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
-    await other.query('commit');
-    await other.end();
-  }
+  for (const other of others) await commitOnceBlocking(other);
   expect(await updated).toEqual({ __typename: 'UpdatedInventories' });
   expect(await Promise.all(ids.map((id) => stockOf(gateway, id)))).toEqual(ids.map(() => 7));
 });
@@ -141,17 +133,12 @@ it.concurrent.for([
     const changed = gateway.data(
       `mutation { changed: ${mutation.replace('P', petId)} { __typename } }`,
     );
-    await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
-    await other.query('commit');
-    await other.end();
+    await commitOnceBlocking(other);
     expected(await changed).toEqual({ changed: { __typename: type } });
     const rows = await runSql(url, `select quantity from inventory_items where pet_id = ${petId}`);
     expected(rows[0]?.['quantity']).toBe(left);
   },
 );
-
-const countShared = (): number =>
-  gateway.statements.filter((text) => text.includes('skip locked')).length;
 
 /** Creates a trigger, as an operator might, that runs a statement for each order of 7 units. */
 const createTrigger = (statement: string): Promise<unknown> =>
@@ -163,7 +150,6 @@ const createTrigger = (statement: string): Promise<unknown> =>
       when (new.quantity = 7) execute function hinder()`,
   );
 
-/** Places an order at a gateway; returns the order, or the code of the error. */
 async function placeAt(at: Gateway, petId: string, quantity: number) {
   const { data, errors } = await at.graphql(
     `mutation ($input: NewOrder!) {
@@ -285,25 +271,3 @@ it('a gateway on a database whose transactions are serializable by default sells
   expect(new Set(responses)).toEqual(new Set(['placed', 'INSUFFICIENT_STOCK']));
   expect(placed).toBe(20);
 });
-
-it.each<[string, () => Promise<unknown>]>([
-  ['GET /store/orders', async () => (await gateway.rest('/store/orders')).json()],
-  ['counts', () => gateway.data('{ orders { totalCount } }')],
-  ['searches', () => gateway.data('{ orders(filter: { petStatus: [SOLD] }) { nodes { id } } }')],
-])(
-  'many concurrent reads of a whole list leave a connection for other requests: %s',
-  async (_name, read) => {
-    const petId = await makePet(gateway);
-    const other = await begin('lock table orders in access exclusive mode');
-    // More reads than there are connections. Queries in one tick would share a statement.
-    const reads: Promise<unknown>[] = [];
-    for (let count = 0; count < 15; count += 1) {
-      reads.push(read());
-      await nextTick();
-    }
-    await expect.poll(() => countBlockedBy(other), { interval: 2 }).toBeGreaterThan(0);
-    expect(await gateway.data(`{ pet(id: ${petId}) { id } }`)).toEqual({ pet: { id: petId } });
-    await other.end();
-    await Promise.all(reads);
-  },
-);

@@ -1,6 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { copyOnPostgres } from '../../support/databases.ts';
+import { useCopy } from '../../support/databases.ts';
 import { runSql } from '../../support/postgres.ts';
 import { readReleased, repeatStatements } from '../../support/released.ts';
 
@@ -22,15 +22,11 @@ const ADDITIONS = `
   alter table pets add column age integer;
   alter table orders add column gift boolean not null default false;
   create index on orders (quantity);
-  create table owners (id bigint primary key, pet_id bigint references pets on delete cascade);
+  create table visits (id bigint primary key, pet_id bigint references pets on delete cascade);
   alter type pet_status add value 'lost'`;
 
 describe('the statements of the last release', () => {
-  let database: Awaited<ReturnType<typeof copyOnPostgres>>;
-  beforeEach(async () => {
-    database = await copyOnPostgres();
-  });
-  afterEach(() => database.drop());
+  const url = useCopy();
 
   it('write and read every table', () => {
     const all = released.map(({ sql }) => sql).join('\n');
@@ -41,18 +37,18 @@ describe('the statements of the last release', () => {
   });
 
   it('return the same results after all migrations', async () => {
-    expect(await repeatStatements(database.url, released)).toEqual(withoutCount);
+    expect(await repeatStatements(url(), released)).toEqual(withoutCount);
   });
 
   it('return the same results after a migration that adds columns, an index, a table and an enum value', async () => {
-    await runSql(database.url, ADDITIONS);
-    expect(await repeatStatements(database.url, released)).toEqual(withoutCount);
+    await runSql(url(), ADDITIONS);
+    expect(await repeatStatements(url(), released)).toEqual(withoutCount);
   });
 
   it('read complete rows from changes that the current version recorded', async () => {
     const description = 'é'.repeat(2000);
     await runSql(
-      database.url,
+      url(),
       `insert into categories values (1, 'Cats', '${description}');
        update categories set name = 'Dogs'`,
     );
@@ -65,7 +61,7 @@ describe('the statements of the last release', () => {
     for (const { sql } of pages) {
       // Transactions of other tests may delay the changes.
       await expect
-        .poll(async () => (await runSql(database.url, sql)).find(({ kind }) => kind === 'updated'))
+        .poll(async () => (await runSql(url(), sql)).find(({ kind }) => kind === 'updated'))
         .toMatchObject({ before: { ...after, name: 'Cats' }, after });
     }
   });

@@ -38,7 +38,6 @@ const PLAY_REPLICA = `
 const SEARCH_PATH = 'options=-csearch_path%3Dreplica,pg_catalog,public';
 
 const database = useProgramStore();
-/** What DATABASE_REPLICA_URL leads to. */
 let balancer: Proxy;
 let gateway: ReplicatedGateway;
 let petId: string;
@@ -72,6 +71,10 @@ async function nameByRest(headers: Record<string, string> = {}): Promise<unknown
   const response = await gateway.rest(`/pets/${petId}`, { headers });
   return ((await response.json()) as { name: unknown }).name;
 }
+
+/** Returns the name that GraphQL and REST read. */
+const names = (): Promise<unknown[]> => Promise.all([nameOf(), nameByRest()]);
+const ON_PRIMARY = ['Cleo', 'Cleo'];
 
 const replicaUp = async (): Promise<number> =>
   sumOf(await readMetrics(gateway), 'database_replica_up');
@@ -176,8 +179,7 @@ describe('a mutation', () => {
 describe('a replica that does not respond', () => {
   it('has its reads served by the primary, is logged and measured, and is used again once it responds', async () => {
     await loseReplica();
-    expect(await nameOf()).toBe('Cleo');
-    expect(await nameByRest()).toBe('Cleo');
+    expect(await names()).toEqual(ON_PRIMARY);
     expect(await replicaUp()).toBe(0);
     balancer.targets = [database.url];
     await expectLogged(gateway, /^The replica 127\.0\.0\.1:\d+ responds again, after \d+ ms\.$/);
@@ -188,11 +190,11 @@ describe('a replica that does not respond', () => {
 
   it('has the reads that were already sent to it repeated on the primary', async () => {
     const open = await holdLock(database.url, 'lock table replica.gate');
-    const reads = [nameOf(), nameByRest()];
+    const reads = names();
     // The reads may share a statement.
     await expect.poll(() => countLockWaits(database.url)).toBeGreaterThan(0);
     await loseReplica();
-    expect(await Promise.all(reads)).toEqual(['Cleo', 'Cleo']);
+    expect(await reads).toEqual(ON_PRIMARY);
     await open();
   });
 
@@ -204,7 +206,7 @@ describe('a replica that does not respond', () => {
        alter view replica.pets rename to kept;
        create view replica.pets as select * from replica.kept where replica.cancel()`,
     );
-    expect([await nameOf(), await nameByRest()]).toEqual(['Cleo', 'Cleo']);
+    expect(await names()).toEqual(ON_PRIMARY);
     await runSql(
       database.url,
       'drop function replica.cancel cascade; alter view replica.kept rename to pets',
@@ -231,31 +233,30 @@ describe('a replica with other migrations', () => {
   const LAST = `migration_name = (select max(migration_name) from public._prisma_migrations)`;
   afterEach(restoreMigrations);
 
+  const LACKS = /: it lacks the migration \d+_\w+ of DATABASE_URL\.$/;
+  const IS_OTHER =
+    /: it is not a replica of DATABASE_URL, where \d+_\w+ was applied at another time\.$/;
+
   it.each([
-    [
-      'lacks the last one',
-      `delete from replica._prisma_migrations where ${LAST}`,
-      /: it lacks the migration \d+_\w+ of DATABASE_URL\.$/,
-    ],
+    ['lacks the last one', `delete from MIGRATIONS where ${LAST}`, LACKS],
     [
       'has not finished the last one',
-      `update replica._prisma_migrations set finished_at = null where ${LAST}`,
-      /: it lacks the migration \d+_\w+ of DATABASE_URL\.$/,
+      `update MIGRATIONS set finished_at = null where ${LAST}`,
+      LACKS,
     ],
     [
       'belongs to another store',
-      `update replica._prisma_migrations set started_at = started_at - interval '1 ms'`,
-      /: it is not a replica of DATABASE_URL, where \d+_\w+ was applied at another time\.$/,
+      `update MIGRATIONS set started_at = started_at - interval '1 ms'`,
+      IS_OTHER,
     ],
   ])(
     'is not used while it %s, which is logged once and measured',
     async (_what, change, reason) => {
-      await runSql(database.url, change);
+      await runSql(database.url, change.replace('MIGRATIONS', 'replica._prisma_migrations'));
       balancer.cutAll();
       // If the gateway was just checking the replica, it has logged before that the connection was lost.
       await expectLogged(gateway, reason);
-      expect(await nameOf()).toBe('Cleo');
-      expect(await nameByRest()).toBe('Cleo');
+      expect(await names()).toEqual(ON_PRIMARY);
       expect(await replicaUp()).toBe(0);
       await restoreMigrations();
       await expectLogged(gateway, /^The replica 127\.0\.0\.1:\d+ responds again/);
@@ -281,8 +282,7 @@ describe('a replica with other migrations', () => {
       );
     await expect.poll(checks).toHaveLength(1);
     await runSql(database.url, `delete from replica._prisma_migrations where ${LAST}`);
-    expect(await nameOf()).toBe('Cleo');
-    expect(await nameByRest()).toBe('Cleo');
+    expect(await names()).toEqual(ON_PRIMARY);
     expect(gateway.messages).toEqual([
       expect.stringMatching(
         /^A server at the replica's address 127\.0\.0\.1:\d+ is not used: it lacks the migration \d+_\w+ of /,

@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 
 import { petStore } from '../../../src/store/index.ts';
-import { copyOnPostgres } from '../../support/databases.ts';
+import { createRoleOn, useCopy } from '../../support/databases.ts';
 import { blocksOf, read } from '../../support/documents.ts';
 import { sendEveryOperation } from '../../support/every-operation.ts';
 import { openAt, startGateway } from '../../support/gateway.ts';
@@ -9,29 +9,22 @@ import { deleteChanges, deleteKeys } from '../../support/maintenance.ts';
 import { runSql } from '../../support/postgres.ts';
 import { warningsAtStart } from '../../support/start.ts';
 
-/** Creates a database, and a role for its gateways. */
-async function createRole() {
-  const { url, drop } = await copyOnPostgres();
-  const role = `role_${new URL(url).pathname.slice(1)}`;
+const url = useCopy();
+let role: string;
+let href: string;
+beforeEach(async () => {
+  ({ role, href } = await createRoleOn(url()));
+});
+
+const start = (MIGRATE = 'false') => startGateway({ MIGRATE }, openAt(href));
+
+/** Grants the rights in docs/operations.md. */
+function grant(): Promise<unknown> {
   const grants = blocksOf(read('docs/operations.md')).find(({ text }) => text.includes('GRANT'));
-  await runSql(url, `create role ${role} login password 'x'`);
-  const { href } = Object.assign(new URL(url), { username: role, password: 'x' });
-  return {
-    url,
-    role,
-    href,
-    start: (MIGRATE = 'false') => startGateway({ MIGRATE }, openAt(href)),
-    /** Grants the rights in docs/operations.md. */
-    grant: () => runSql(url, grants?.text.replaceAll('TO gateway', `TO ${role}`) ?? ''),
-    drop: async () => {
-      await runSql(url, `drop owned by ${role}; drop role ${role}`);
-      await drop();
-    },
-  };
+  return runSql(url(), grants?.text.replaceAll('TO gateway', `TO ${role}`) ?? '');
 }
 
 it('a role with the rights in docs/operations.md can execute every operation', async () => {
-  const { start, grant, drop } = await createRole();
   await expect(start()).rejects.toThrow('permission denied for table _prisma_migrations');
   await grant();
   const gateway = await start();
@@ -50,71 +43,58 @@ it('a role with the rights in docs/operations.md can execute every operation', a
   await deleteKeys(gateway, 0);
   expect(unexpected).toEqual([]);
   await gateway.close();
-  await drop();
 });
 
 it('a role that does not own the tables is told what it needs if it is to migrate them', async () => {
-  const { url, start, grant, drop } = await createRole();
   await grant();
   await runSql(
-    url,
+    url(),
     `delete from _prisma_migrations where migration_name ~ 'who_changed';
      grant select on _prisma_migrations to public`,
   );
   await expect(start('true')).rejects.toThrow(
     /(?:permission denied|must be owner).* A role that does not own the tables needs MIGRATE=false and the rights in docs\/operations.md\./,
   );
-  await drop();
 });
 
 it('a role that lacks rights to rows causes a warning that names them', async () => {
-  const { url, role, href, grant, drop } = await createRole();
   await grant();
-  const warningsOf = () => warningsAtStart({ DATABASE_URL: href, MIGRATE: 'false' });
-  expect(await warningsOf()).toEqual([]);
+  const environment = { DATABASE_URL: href, MIGRATE: 'false' };
+  expect(await warningsAtStart(environment)).toEqual([]);
   await runSql(
-    url,
+    url(),
     `revoke insert on orders from ${role}; revoke delete on changes from ${role};
      revoke usage on sequence pets_id_seq from ${role}`,
   );
-  expect(await warningsOf()).toEqual([
+  expect(await warningsAtStart(environment)).toEqual([
     `The role ${role} lacks rights, and requests that need them will fail: INSERT on orders, DELETE on changes, USAGE on public.pets_id_seq.`,
   ]);
-  await drop();
 });
 
 it('a gateway is ready and up if its role may not read pg_stat_activity', async () => {
-  const { url, start, grant, drop } = await createRole();
   await grant();
-  await runSql(url, 'revoke select on pg_stat_activity from public');
+  await runSql(url(), 'revoke select on pg_stat_activity from public');
   const gateway = await start();
   expect((await gateway.rest('/ready?for=writes')).status).toBe(200);
   const metrics = await (await gateway.rest('/metrics')).text();
   expect(metrics).toContain('\ndatabase_up 1\n');
   await gateway.close();
-  await drop();
 });
 
 it('a role that reads a table also searches it once a migration has made it searchable', async () => {
-  const { url, drop } = await copyOnPostgres();
-  const role = `reader_${new URL(url).pathname.slice(1)}`;
-  await runSql(url, `create role ${role}; grant select on pets to ${role}`);
+  await runSql(url(), `grant select on pets to ${role}`);
   const mayRead = async (table: string): Promise<unknown> =>
-    (await runSql(url, `select has_table_privilege('${role}', '${table}', 'select') as may`))[0];
+    (await runSql(url(), `select has_table_privilege('${role}', '${table}', 'select') as may`))[0];
   expect(await mayRead('pets_folded_name')).toEqual({ may: false });
-  await runSql(url, `select make_searchable('pets', 'id', 'name')`);
+  await runSql(url(), `select make_searchable('pets', 'id', 'name')`);
   expect(await mayRead('pets_folded_name')).toEqual({ may: true });
   expect(await mayRead('categories_folded_name')).toEqual({ may: false });
-  await runSql(url, `drop owned by ${role}; drop role ${role}`);
-  await drop();
 });
 
 it('a role that writes rows cannot run its own functions with the rights of the triggers’ owner', async () => {
-  const { url, drop } = await copyOnPostgres();
-  const role = `writer_${new URL(url).pathname.slice(1)}`;
   await runSql(
-    url,
-    `create role ${role}; create schema own authorization ${role};
+    url(),
+    `create schema own authorization ${role};
      grant insert, update, delete on all tables in schema public to ${role};
      grant select on pets, categories to ${role};
      grant usage on all sequences in schema public to ${role}`,
@@ -125,7 +105,7 @@ it('a role that writes rows cannot run its own functions with the rights of the 
        return pg_catalog.lower($1); end $$;`;
   // A temporary type hides even those of pg_catalog, and so does a schema that precedes it in the search path.
   const written = runSql(
-    url,
+    url(),
     `set role ${role};
      ${own('text')} ${own('lower')}
      create domain pg_temp.text as pg_catalog.text check (own.text(value) is not null);
@@ -136,6 +116,4 @@ it('a role that writes rows cannot run its own functions with the rights of the 
      delete from categories where name = 'Zoë' returning name`,
   );
   await expect(written).resolves.toEqual([{ name: 'Zoë' }]);
-  await runSql(url, `drop owned by ${role}; drop role ${role}`);
-  await drop();
 });

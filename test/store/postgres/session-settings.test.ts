@@ -28,7 +28,6 @@ const HOSTILE: Readonly<Record<string, string>> = {
   transform_null_equals: 'on',
   xmlbinary: 'hex',
 };
-/** Creates a database on PostgreSQL whose sessions have the hostile settings. */
 async function createHostile(): Promise<OpenDatabase> {
   const { url, drop } = await copyOnPostgres();
   const name = new URL(url).pathname.slice(1);
@@ -87,7 +86,6 @@ async function ask(gateway: Gateway, query: string): Promise<Record<string, unkn
   return (await response.json()) as Record<string, unknown>;
 }
 
-/** Sends many kinds of requests, and returns the responses. */
 async function exercise(gateway: Gateway): Promise<unknown[]> {
   const all: unknown[] = [];
   for (const query of FIRST_OPERATIONS) all.push(await ask(gateway, query));
@@ -110,7 +108,6 @@ async function exercise(gateway: Gateway): Promise<unknown[]> {
   return all;
 }
 
-/** Starts a gateway on a database, and returns its responses. */
 async function responsesOn(open: OpenDatabase): Promise<unknown[]> {
   const gateway = await startGateway({}, open);
   const responses = await exercise(gateway);

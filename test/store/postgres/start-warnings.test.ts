@@ -5,30 +5,24 @@ import type { GraphQLObjectType } from 'graphql';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
 import { petStore } from '../../../src/store/index.ts';
-import { copyOnPostgres } from '../../support/databases.ts';
+import { createRoleOn, useCopy } from '../../support/databases.ts';
 import { makeFolder } from '../../support/folders.ts';
 import { withManifest } from '../../support/manifest.ts';
 import { runSql } from '../../support/postgres.ts';
 import { warningsAtStart } from '../../support/start.ts';
 
-let database: Awaited<ReturnType<typeof copyOnPostgres>>;
-let name: string;
-beforeEach(async () => {
-  database = await copyOnPostgres();
-  name = new URL(database.url).pathname.slice(1);
-});
-afterEach(() => database.drop());
+const url = useCopy();
 
-/** Opens the store on the database and returns the warnings in the log. */
 const readWarnings = (environment: Record<string, string> = {}): Promise<unknown[]> =>
-  warningsAtStart({ DATABASE_URL: database.url, ...environment });
+  warningsAtStart({ DATABASE_URL: url(), ...environment });
 
 it('a database with the usual settings causes no warning', async () => {
   expect(await readWarnings()).toEqual([]);
 });
 
 it('synchronous_commit=off causes a warning, because a crash may lose writes', async () => {
-  await runSql(database.url, `alter database ${name} set synchronous_commit to off`);
+  const name = new URL(url()).pathname.slice(1);
+  await runSql(url(), `alter database ${name} set synchronous_commit to off`);
   expect(await readWarnings()).toEqual([expect.stringContaining('synchronous_commit')]);
 });
 
@@ -66,14 +60,12 @@ it('a tool that uses a deprecated field causes a warning that names it', async (
 });
 
 it('a gateway does not start if foreign keys are off for its role, and the role is not allowed to turn them on', async () => {
-  const role = `role_${name}`;
+  const { role, href } = await createRoleOn(url());
   await runSql(
-    database.url,
-    `create role ${role} login password 'x'; grant all on all tables in schema public to ${role};
+    url(),
+    `grant all on all tables in schema public to ${role};
      alter role ${role} set session_replication_role to replica`,
   );
-  const { href } = Object.assign(new URL(database.url), { username: role, password: 'x' });
   const message = /^DATABASE_URL: .*session_replication_role/;
   await expect(warningsAtStart({ DATABASE_URL: href })).rejects.toThrow(message);
-  await runSql(database.url, `drop owned by ${role}; drop role ${role}`);
 });

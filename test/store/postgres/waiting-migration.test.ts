@@ -24,9 +24,7 @@ it('a migration that waits for a long transaction lets requests pass, and is app
   await makePet(gateway);
   expect(await gateway.data('{ pets(first: 1) { nodes { name } } }')).toMatchObject({ pets: {} });
   await end();
-  const { db } = await opening;
-  expect(await runSql(url, "select from pg_class where relname = 'pets_name_trgm_idx'")).toEqual(
-    [],
-  );
-  await db.close();
+  await (await opening).close();
+  const index = "select from pg_class where relname = 'pets_name_trgm_idx'";
+  expect(await runSql(url, index)).toEqual([]);
 });
