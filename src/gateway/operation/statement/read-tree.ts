@@ -186,8 +186,8 @@ class Reader {
     return { kind: 'related', ...row, id: columnOf(outer, by), json, missing };
   }
 
-  #readList({ kind, source }: SqlOf<'list' | 'count'>, selected: Selected): List {
-    const { table, parent, toWindow } = source;
+  #readList({ kind, list: how }: SqlOf<'list' | 'count'>, selected: Selected): List {
+    const { table, parent, toWindow } = how;
     const row: Stored = { table, alias: this.#alias() };
     const json: List['json'] = kind === 'count' ? { kind } : this.#readInside(selected, row);
     const kinds = kindsIn(json);
