@@ -216,8 +216,8 @@ export async function readLogSize(db: Database): Promise<LogSize> {
  * younger ones. A change dated in the future was made while the database's clock was wrong: its age is not known, but
  * it is at least that of the next change. The last change is kept, so its cursor stays valid while nothing is written.
  *
- * If the transaction ids of some changes are ids that this database has not reached, it is the last change: then the log
- * comes from a dump of another database, and the next changes would be recorded before those.
+ * If some changes have transaction ids that this database has not reached, returns the last of them: the log then comes
+ * from a dump of another database, and the next changes would be recorded before theirs.
  */
 async function findOld(
   db: Database,
