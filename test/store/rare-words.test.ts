@@ -92,6 +92,7 @@ it.each([
   ['that many rows contain', 'rex'],
   ['that many rows contain, with letters that are replaced', 'rødgrød'],
   ['without three letters in a row', 'x 1 2'],
+  ['without three letters or decimal digits in a row', '²²²'],
 ])('a search for words %s is planned for them, and may stop at its page', async (_what, name) => {
   const { statement } = await list({ filter: { name }, first: 1 });
   expect(statement).toContain('exists (select from pets_folded_name ');

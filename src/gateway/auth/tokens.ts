@@ -56,7 +56,7 @@ const NOT_VERIFIABLE = 'Tokens cannot be verified at the moment.';
 const notVerifiable = (cause: unknown): GatewayError =>
   new GatewayError('SERVICE_UNAVAILABLE', NOT_VERIFIABLE, cause);
 
-/** Creates a fetch that fails within a second of the last one: while the keys can't be fetched, each request would try. */
+/** Creates a fetch that fails within a second of the last one: otherwise, each request would try while keys can't be fetched. */
 function createKeysFetch(): FetchImplementation {
   let lastAt = -Infinity;
   return async (url, options) => {

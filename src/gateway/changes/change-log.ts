@@ -160,7 +160,7 @@ export async function readLastPosition(db: Database): Promise<Position> {
   return position;
 }
 
-/** Reads the position of a change; without a stamp, which cursors of earlier releases lack, any change there is meant. */
+/** Reads the position of a change. Without a stamp, which cursors of earlier releases lack, any change there will do. */
 async function readPosition(
   db: Database,
   condition: Sql,
@@ -212,12 +212,12 @@ export async function readLogSize(db: Database): Promise<LogSize> {
 }
 
 /**
- * Returns the last of the first changes after a position, up to `size` of them, that is older than `ageMs` and comes before
- * all younger ones. A change dated in the future was made while the database's clock was wrong: its age is not known, but
+ * Of the first `size` changes after a position, returns the last one that is older than `ageMs` and comes before all
+ * younger ones. A change dated in the future was made while the database's clock was wrong: its age is not known, but
  * it is at least that of the next change. The last change is kept, so its cursor stays valid while nothing is written.
  *
- * If the transaction ids of some changes are ids that this database has not reached, it is the last change: then the log
- * comes from a dump of another database, and the next changes would be recorded before those.
+ * If some changes have transaction ids that this database has not reached, returns the last of them: the log then comes
+ * from a dump of another database, and the next changes would be recorded before theirs.
  */
 async function findOld(
   db: Database,

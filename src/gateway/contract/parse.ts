@@ -64,11 +64,15 @@ const toIssue = ({ path, message }: z.core.$ZodIssue, start: readonly string[] =
 
 const isLong = (origin: string): boolean => origin === 'string' || origin === 'array';
 
+/** Returns the code that a rule of the gateway gives its issues. */
+const ownCodeOf = (issue: z.core.$ZodIssue): unknown =>
+  issue.code === 'custom' ? issue.params?.['code'] : undefined;
+
 function issueCodeOf(issue: z.core.$ZodIssue, value: unknown): IssueCode {
   if (value == null) return 'REQUIRED';
   if (issue.code === 'too_small') return isLong(issue.origin) ? 'TOO_SHORT' : 'TOO_SMALL';
   if (issue.code === 'too_big') return isLong(issue.origin) ? 'TOO_LONG' : 'TOO_LARGE';
-  const code: unknown = issue.code === 'custom' ? issue.params?.['code'] : undefined;
+  const code = ownCodeOf(issue);
   return isIssueCode(code) ? code : 'INVALID_VALUE';
 }
 
@@ -116,11 +120,9 @@ export function parse<Schema extends z.ZodType>(
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const { issues } = result.error;
-  const ids = issues.filter(
-    (issue) => issue.code === 'custom' && issue.params?.['code'] === 'INVALID_ID',
-  );
-  const Invalid = ids.length > 0 ? InvalidId : InvalidInput;
-  throw new Invalid((ids.length > 0 ? ids : issues).map((issue) => toIssue(issue, path)));
+  const ofIds = issues.filter((issue) => ownCodeOf(issue) === 'INVALID_ID');
+  const [Invalid, reported] = ofIds.length > 0 ? [InvalidId, ofIds] : [InvalidInput, issues];
+  throw new Invalid(reported.map((issue) => toIssue(issue, path)));
 }
 
 /** @throws InvalidId */

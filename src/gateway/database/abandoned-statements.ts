@@ -71,7 +71,7 @@ export class AbandonedStatements {
     for (const one of statements) if (this.#statements.delete(one)) one.free();
   }
 
-  /** Checks, then after twice the time, and so on. */
+  /** Checks after this time, then after twice as long, and so on, until no statements are left. */
   #checkAfter(ms: number): void {
     clearTimeout(this.#timer);
     const check = async (): Promise<void> => {
@@ -83,7 +83,7 @@ export class AbandonedStatements {
     this.#timer = timer;
   }
 
-  /** Returns what the processes that still run a statement wait for; of none if the server does not respond. */
+  /** Returns what each process that still runs a statement waits for; nothing if the server does not respond. */
   async #findWaits(pids: readonly number[]): Promise<ReadonlyMap<number, string>> {
     if (pids.length === 0) return new Map();
     try {

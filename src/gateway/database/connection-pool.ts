@@ -257,7 +257,7 @@ export class ConnectionPool {
     const { abandoned } = this.#options;
     if (abandoned && client instanceof Client) {
       const { destroyed, errored } = client.connection.stream;
-      // An aborted server is another one than the one that would be asked.
+      // Connections are aborted if their server is no longer the one that would be asked.
       if (destroyed && errored !== ABORTED) {
         abandoned.add({ pid: pidOf(client), writes, free });
         return;

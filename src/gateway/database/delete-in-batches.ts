@@ -4,7 +4,7 @@ import sql, { raw, type Sql } from 'sql-template-tag';
 
 import type { Session } from './session.ts';
 
-// The embedded database serves nothing else during a batch, and joining more rows, PostgreSQL would read the whole table.
+// The embedded database serves nothing else during a batch. To join more rows, PostgreSQL would read the whole table.
 const BATCH = 250;
 // The pause after a batch, as a multiple of the time that the batch took.
 const PAUSE_FACTOR = 2;

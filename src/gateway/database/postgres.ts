@@ -85,13 +85,13 @@ async function checkSettings(runSql: RunSql, log: Log): Promise<void> {
     const path = String(settings['path']);
     throw new ConfigError(`DATABASE_URL: none of the schemas in search_path (${path}) exists.`);
   }
-  if (settings?.['commit'] === 'off') {
+  if (settings['commit'] === 'off') {
     log.warn(
       'synchronous_commit is off: acknowledged writes can be lost if the database server crashes.',
     );
   }
   // A direct session sets its own timeout.
-  if (settings?.['timeout'] === '0') {
+  if (settings['timeout'] === '0') {
     log.warn(
       'Behind a pooler, PostgreSQL keeps running statements that timed out in the gateway, and they ' +
         'may still write. Set a statement_timeout for the role.',

@@ -29,7 +29,7 @@ export interface RunOptions extends Pick<Effort, 'planning'> {
   readonly recipient?: Recipient | undefined;
 }
 
-/** How the gateway's own questions run. */
+/** The options of statements with which the gateway asks about the database itself. */
 export const READ = { planning: 'once', writes: false } as const;
 
 // A statement that writes: itself, or in its WITH.

@@ -7,8 +7,9 @@ const MAX_RARE_PART = 0.0101;
 const MAX_RARE_ROWS = 300;
 // In a smaller sample, a part that many rows contain can be missing.
 const MIN_SAMPLE = 100;
-// Without three letters or digits in a row, the trigram index finds every row.
-const TRIGRAM = /[\p{L}\p{N}]{3}/u;
+
+/** Whether a trigram index (pg_trgm) can find a text. Without three letters or digits in a row, it finds every row. */
+export const hasTrigram = (text: string): boolean => /[\p{L}\p{Nd}]{3}/u.test(text);
 
 /** A text of a sample, and how many rows it stands for. */
 interface SampledText {
@@ -64,7 +65,7 @@ export class TextSamples {
   areRare(table: string, words: readonly string[]): boolean {
     const texts = this.#textsOf.get(table) ?? [];
     const parts = words.flatMap(partsOf);
-    if (texts.length < MIN_SAMPLE || !parts.some((part) => TRIGRAM.test(part))) return false;
+    if (texts.length < MIN_SAMPLE || !parts.some(hasTrigram)) return false;
     let found = 0;
     let all = 0;
     for (const { text, rows } of texts) {

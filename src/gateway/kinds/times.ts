@@ -8,9 +8,10 @@ import type { Kind } from './kind.ts';
 const LATEST = 'infinity';
 
 // The first moment of year 1 and the last moment of year 9999. RFC 3339 supports neither years BC nor years after 9999.
-const EARLIEST_MS = Date.parse('0001-01-01T00:00:00Z');
-const LATEST_MS = Date.parse('9999-12-31T23:59:59.999Z');
-const WRITABLE = "'0001-01-01T00:00:00Z' and '9999-12-31T23:59:59.999Z'";
+const FIRST = '0001-01-01T00:00:00Z';
+const LAST = '9999-12-31T23:59:59.999Z';
+const FIRST_MS = Date.parse(FIRST);
+const LAST_MS = Date.parse(LAST);
 
 /** A Date that keeps the text from which it was parsed. Returning this text is faster than formatting the Date. */
 class StoredDate extends Date {
@@ -44,7 +45,7 @@ function parseTime(text: string): Date {
   }
   const [, local, sign, offset, seconds = '0'] = ISO_WITH_OFFSET.exec(text) ?? [];
   const time = Date.parse(`${local}${sign}${offset}`) - Number(`${sign}${seconds}`) * 1000;
-  return new Date(EARLIEST_MS <= time && time <= LATEST_MS ? time : Number.NaN);
+  return new Date(FIRST_MS <= time && time <= LAST_MS ? time : Number.NaN);
 }
 
 /** Parses a day as midnight in UTC. Invalid values are treated as in parseTime. */
@@ -54,15 +55,15 @@ const parseDay = (text: string): Date =>
 const rangeRule = (noun: string) =>
   z
     .date(`must be a ${noun}.`)
-    .min(new Date(EARLIEST_MS), 'must not be before the year 1.')
-    .max(new Date(LATEST_MS), 'must not be after the year 9999.');
+    .min(new Date(FIRST_MS), 'must not be before the year 1.')
+    .max(new Date(LAST_MS), 'must not be after the year 9999.');
 
 const Time = rangeRule('date').meta({ type: 'string', format: 'date-time' });
 const Day = rangeRule('day').meta({ type: 'string', format: 'date' });
 
 /** Returns SQL for a time in RFC 3339, in JavaScript's format; null for infinite times and years outside 1 to 9999. */
 export const timeAsText = (column: string): string =>
-  `case when ${column} between ${WRITABLE} then to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') end`;
+  `case when ${column} between '${FIRST}' and '${LAST}' then to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') end`;
 
 const dayAsText = (column: string): string =>
   `case when ${column} between '0001-01-01' and '9999-12-31' then to_char(${column}, 'YYYY-MM-DD') end`;

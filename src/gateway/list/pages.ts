@@ -153,7 +153,7 @@ export interface ListSql {
 }
 
 export interface ListLoaders<Row> {
-  readonly source: ListSql;
+  readonly sql: ListSql;
   readonly loadPage: ListLoader<ListArguments, Page<Row>>;
   readonly loadGroups: ListLoader<ListArguments & { readonly select: Sql }, Group[]>;
 }
@@ -166,7 +166,7 @@ export function pagesOf<Row>(
 ): ListLoaders<Row> {
   const { toWindow, readPages, readGroups } = createReader(listing, parent);
   return {
-    source: { table: listing.table, toWindow, ...(parent && { parent }) },
+    sql: { table: listing.table, toWindow, ...(parent && { parent }) },
     loadPage: byParent(`${name}.pages`, readPages),
     loadGroups: byParent(`${name}.counts`, readGroups),
   };

@@ -72,7 +72,7 @@ export interface Constraint {
   readonly error: ErrorAbout<unknown>;
 }
 
-function takenError(
+function createTaken(
   type: string,
   { singular }: Words,
   fields: readonly Field[],
@@ -105,7 +105,7 @@ export function constraintsOf<Row>(
   const unique = (fields: readonly Field[]): Constraint => ({
     fields,
     isUnique: true,
-    error: takenError(type, words, fields),
+    error: createTaken(type, words, fields),
   });
   const ofInputs = inputs.flatMap(({ field, missing }): Constraint[] => [
     ...(field && missing ? [{ fields: [field], isUnique: false, error: missing }] : []),

@@ -54,7 +54,7 @@ interface BatcherOptions<Key, Value> {
   readonly maxSize?: (key: Key) => number;
   /**
    * For batches that write in the names of all their requests: a column of the changed rows, and its value for a key. Of
-   * several keys with the same value, `run` must write the first. What else changes is changed in nobody's name.
+   * several keys with the same value, `run` must write the first. Any other change is made in nobody's name.
    */
   readonly changes?: {
     readonly field: Field<bigint | string>;

@@ -101,14 +101,16 @@ async function readParts(
   );
 }
 
-// A string can be stored in a wider column than the model's.
 const TEXT = /^(?:text|character varying(?:\((\d+)\))?)( NOT NULL)?$/;
 
+/** Whether a part is as the model wants it. A string can be stored in a wider column than the model's. */
 function fits(found: string, wanted: string): boolean {
-  const [text, length = Infinity, isRequired] = TEXT.exec(found) ?? [];
-  const [, wantedLength = Infinity, isWantedRequired] = TEXT.exec(wanted) ?? [0, Number.NaN];
-  const isWide = text !== undefined && Number(length) >= Number(wantedLength);
-  return found === wanted || (isWide && isRequired === isWantedRequired);
+  const text = TEXT.exec(found);
+  const wantedText = TEXT.exec(wanted);
+  if (!text || !wantedText) return found === wanted;
+  const [, length = Infinity, notNull] = text;
+  const [, wantedLength = Infinity, wantedNotNull] = wantedText;
+  return Number(length) >= Number(wantedLength) && notNull === wantedNotNull;
 }
 
 /**

@@ -16,17 +16,17 @@ const PAGE_SIZE = listOf(DEFAULT_PAGE, ['first', 'last'], ['edges', 'nodes']).di
 /** Returns a function that creates the options of a field with a page of the rows of a parent. */
 export const createPage =
   <Root extends object>(parentOf: (root: Root) => bigint) =>
-  <Row>({ source, loadPage, loadGroups }: ListLoaders<Row>) => ({
+  <Row>({ sql: list, loadPage, loadGroups }: ListLoaders<Row>) => ({
     extensions: {
       directives: { cost: { weight: '20' }, ...PAGE_SIZE },
-      sql: { kind: 'list', source } satisfies FieldSql,
-      read: source.toWindow,
+      sql: { kind: 'list', list } satisfies FieldSql,
+      read: list.toWindow,
     },
-    resolve: async (root: Root, args: ListArguments, { source: reads, recipient }: CallContext) => {
+    resolve: async (root: Root, args: ListArguments, { source, recipient }: CallContext) => {
       const parent = parentOf(root);
-      const page = await loadPage(reads, { parent, args }, recipient);
+      const page = await loadPage(source, { parent, args }, recipient);
       const readGroups: ReadGroups = (select) =>
-        loadGroups(reads, { parent, args: { filter: args.filter, select } }, recipient);
+        loadGroups(source, { parent, args: { filter: args.filter, select } }, recipient);
       return { ...page, readGroups };
     },
   });
@@ -36,16 +36,20 @@ const COUNT_COST = { weight: '200' };
 
 /** Creates the options of a field with the number of rows of a parent. */
 export const createCount = <Row, Parent extends object>(
-  { source, loadGroups }: ListLoaders<Row>,
+  { sql: list, loadGroups }: ListLoaders<Row>,
   parentOf: (parent: Parent) => bigint,
 ) => ({
   extensions: {
     directives: { cost: COUNT_COST },
-    sql: { kind: 'count', source } satisfies FieldSql,
+    sql: { kind: 'count', list } satisfies FieldSql,
   },
-  resolve: async (parent: Parent, _args: object, context: CallContext): Promise<number> => {
+  resolve: async (
+    parent: Parent,
+    _args: object,
+    { source, recipient }: CallContext,
+  ): Promise<number> => {
     const key = { parent: parentOf(parent), args: { select: COUNT } };
-    return countIn(await loadGroups(context.source, key, context.recipient));
+    return countIn(await loadGroups(source, key, recipient));
   },
 });
 

@@ -16,7 +16,7 @@ export type FieldSql =
   // Its columns have the names of the type's fields.
   | { readonly kind: 'aggregate' }
   // A page of a list, or the number of its rows.
-  | { readonly kind: 'list' | 'count'; readonly source: ListSql }
+  | { readonly kind: 'list' | 'count'; readonly list: ListSql }
   // A value computed from the row, given its alias.
   | { readonly kind: 'value'; readonly value: (row: string) => string }
   // The global id of the row (schema/nodes.ts).

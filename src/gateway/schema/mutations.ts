@@ -135,7 +135,7 @@ declare global {
     > {
       /** The scope that callers need if the gateway requires tokens. */
       scope: string;
-      /** Whether it only adds, so that agents' programs need not ask their user as before a write that changes or deletes. */
+      /** Whether it only adds: agents need not ask their user first, as they do before a write that changes or deletes. */
       onlyAdds?: boolean;
     }
   }

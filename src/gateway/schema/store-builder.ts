@@ -11,7 +11,7 @@ import { checkStore, requireTypes } from './check-store.ts';
 import { defineTotalCount } from './connections.ts';
 import { DIRECTIVES } from './cost-directives.ts';
 import { ErrorTypes } from './error-types.ts';
-import { defineGroups } from './groups.ts';
+import { defineGroups } from './group-types.ts';
 import { InputTypes } from './input-types.ts';
 import { defineNodes } from './nodes.ts';
 import { type Builder, createPothos } from './pothos.ts';

@@ -9,7 +9,8 @@ import { GatewayError } from '../contract/gateway-error.ts';
 import type { EndpointOptions } from '../operation/perform.ts';
 import { watchRequest } from '../telemetry/request-log.ts';
 import { GRAPHQL_PATH } from '../transport/http/endpoint.ts';
-import { isFromAllowedOrigin, wantsPage } from '../transport/http/request.ts';
+import { wantsPage } from '../transport/http/media-types.ts';
+import { isFromAllowedOrigin } from '../transport/http/request.ts';
 import type { ShutdownState } from './shutdown.ts';
 
 // Browsers resolve localhost themselves (RFC 6761 §6.3), and an IP address needs no DNS.

@@ -9,7 +9,7 @@ const STDOUT = 1;
 const MAX_CAUSE_DEPTH = 5;
 // Writes to a pipe are atomic up to this size (PIPE_BUF), so only longer lines can interleave with those of other programs.
 const MAX_WRITE_BYTES = 4096;
-// Lines are written together: a write of its own for each takes 15 µs of CPU time.
+// Lines are written together: a separate write for each would take 15 µs of CPU time.
 const MIN_WRITE_BYTES = 3500;
 const FLUSH_MS = 50;
 // Limits the memory for waiting lines when the reader stops reading. sonic-boom 5.0 writes them recursively, which
@@ -32,8 +32,9 @@ function toLoggedError(error: unknown, depth = 0): object {
   };
 }
 
-// Reading isTTY opens process.stdout, which makes Node.js set a pipe or a socket to non-blocking, but a terminal to blocking: until
-// somebody reads it (Ctrl-S), nothing would be served. Node.js has its own description of the terminal, so the shell's stays blocking.
+// Reading isTTY opens process.stdout, which makes Node.js set a pipe or a socket to non-blocking, but a terminal to
+// blocking: while its output is stopped (Ctrl-S), nothing would be served. Node.js has its own description of the terminal,
+// so the shell's stays blocking.
 const isTerminal = process.stdout.isTTY;
 // oxlint-disable-next-line no-underscore-dangle -- Node.js 20 to 24 has no other way; test/operations/postgres/broken-log.test.ts fails without it
 if (isTerminal) Object(process.stdout)._handle?.setBlocking?.(false);
@@ -43,14 +44,15 @@ let lost = 0;
 
 // pino.destination() would use sonic-boom 4.2, which never stops trying to write to a full disk when the program exits.
 // Each write is synchronous, because an asynchronous one could still be in flight when the program exits, and race with
-// the last lines. Unless it is a file, standard output is non-blocking, so a write to it fails instead of waiting for the reader.
+// the last lines. Unless it is a file, standard output is non-blocking, so a write to it fails instead of waiting for the
+// reader.
 const output = new sonicBoom.SonicBoom({
   fd: STDOUT,
   sync: true,
   minLength: MIN_WRITE_BYTES,
   maxWrite: MAX_WRITE_BYTES,
   maxLength: MAX_WAITING_BYTES,
-  // After an error, too, until which the lines stay buffered.
+  // Also tries again after a failed write, whose lines stay buffered.
   periodicFlush: FLUSH_MS,
   // Between its own retries, sonic-boom blocks the process.
   retryEAGAIN: () => performance.now() < flushEnd,

@@ -22,7 +22,7 @@ export interface RequestLog {
   waits?: Partial<Record<Wait, number>>;
   /** The number of statements that the request has sent. One that several requests share counts for the first. */
   statements?: number;
-  /** The statements that have ended, if the caller has asked for them; without `rows` if one failed or returns none. */
+  /** The statements that have ended, if the caller has asked for them. One that failed, BEGIN and COMMIT have no `rows`. */
   explained?: { readonly sql: string; readonly ms: number; readonly rows: number | undefined }[];
   isStream?: boolean;
   /** Whether a mutation has succeeded, even if an error has made all of the data null. */
@@ -101,8 +101,8 @@ const causesOf = new WeakMap<
 >();
 
 /**
- * Logs an error's cause, with the additional properties `known`, if the error is to be logged (`isLogged`). Logs the same
- * cause once a second, because in an outage each request fails for it; the next line has the number of those left out.
+ * Logs an error's cause, with the additional properties `known`, if the error is to be logged (`isLogged`). In an outage,
+ * every request fails for the same cause, which is logged once a second: the next line says how many were omitted.
  */
 export function logCause(
   log: Log,
@@ -154,15 +154,16 @@ function writeRequestLog(log: Log, requestLog: RequestLog, end: RequestEnd, ms: 
   log[level](line, 'A request ended.');
 }
 
-// A statement costs 100, and one statement reads the rows of all parents, so queries that use loaders send a fifth of this.
-const COST_OF_STATEMENT = 20;
-// Repeated statements, for example after a failover.
+// A query that uses loaders costs at least 100 for each of its statements, so it sends a fifth of the statements that are
+// allowed here.
+const COST_PER_STATEMENT = 20;
+// Room for repeated statements, for example after a failover.
 const FURTHER_STATEMENTS = 10;
 
 /** Warns if a query has sent so many statements that one of its resolvers probably sends one for each row. */
 function warnOfStatements(log: Log, requestLog: RequestLog): void {
   const { operationType, cost = 0, statements = 0 } = requestLog;
-  if (operationType !== 'query' || statements <= FURTHER_STATEMENTS + cost / COST_OF_STATEMENT)
+  if (operationType !== 'query' || statements <= FURTHER_STATEMENTS + cost / COST_PER_STATEMENT)
     return;
   const message =
     'A query sent more statements than its cost covers. Does a resolver send one for each row? Use a loader.';

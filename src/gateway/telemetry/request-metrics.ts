@@ -5,8 +5,8 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { ERRORS } from '../contract/error-codes.ts';
 import type { RequestEnd, RequestLog } from './request-log.ts';
 
-// How many counts may wait: one request has to make all of them. If there were more, what they hold would outlive the
-// young generation of the heap.
+// How many counts may wait. The request that adds the last one makes them all, so there must not be many. Nor may they
+// wait so long that what they hold leaves the young generation of the heap.
 const MAX_WAITING = 50;
 
 let waiting: (() => void)[] = [];

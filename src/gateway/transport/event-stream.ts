@@ -3,8 +3,8 @@ import { Readable } from 'node:stream';
 import { mapAsyncIterator } from '@graphql-tools/utils';
 import type { ExecutionResult } from 'graphql';
 
-import { perObject } from '../database/per-object.ts';
 import { stringifyResult } from '../operation/json-text.ts';
+import { perObject } from '../operation/per-object.ts';
 import { EVENT_ID } from '../operation/request.ts';
 
 export const EVENT_STREAM = 'text/event-stream';

@@ -80,7 +80,7 @@ const rowsRead = ({ Plans = [], ...plan }: Plan): number =>
 /** Expects few rows to be read for the first and the last page of a list. */
 async function expectFewRows(filter: object, field: string): Promise<void> {
   for (const page of [{ first: 20 }, { last: 20 }]) {
-    const { conditions, readingOrder, planning } = visits.pages.source.toWindow({
+    const { conditions, readingOrder, planning } = visits.pages.sql.toWindow({
       filter,
       orderBy: { field, direction: 'ASC' },
       ...page,

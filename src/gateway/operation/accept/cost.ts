@@ -15,6 +15,7 @@ import {
 } from 'graphql';
 
 import { MAX_LIST_SIZE } from '../../contract/parse.ts';
+import { hasTrigram } from '../../database/text-samples.ts';
 import type { FieldSql, ListSize } from '../../schema/field-extensions.ts';
 import type { Fragments } from './document-size.ts';
 import {
@@ -25,7 +26,6 @@ import {
   excessIn,
   excessOf,
   fieldOf,
-  isIndexed,
   multiplyEstimate,
   type VariableValues,
   weightOf,
@@ -212,7 +212,7 @@ function toKey(name: string, value: unknown): unknown {
   if (name === '') return value;
   if (Array.isArray(value)) return `list of ${value.length} ${JSON.stringify(excessIn(value))}`;
   if (typeof value === 'string') {
-    return `${isIndexed(value) ? 'text' : 'short text'} ${excessOf(value)}`;
+    return `${hasTrigram(value) ? 'text' : 'short text'} ${excessOf(value)}`;
   }
   // JSON would turn 1e400 into null.
   return typeof value === 'number' ? String(value) : value;

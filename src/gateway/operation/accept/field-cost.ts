@@ -15,6 +15,7 @@ import {
   visit,
 } from 'graphql';
 
+import { hasTrigram } from '../../database/text-samples.ts';
 import { isObject } from '../json-text.ts';
 
 /** Upper bounds for executing an operation or part of it, whatever data is stored. */
@@ -80,9 +81,8 @@ export const bytesOf = (
 
 export type VariableValues = Readonly<Record<string, unknown>>;
 
-/** Whether a trigram index (pg_trgm) can find a string. */
-export const isIndexed = (text: string): boolean => /[\p{L}\p{Nd}]{3}/u.test(text);
-const UNINDEXED_FACTOR = 5;
+// The factor for a string that no trigram index can find.
+const WITHOUT_TRIGRAM = 5;
 
 function costOfValue(type: GraphQLInputType, value: unknown): number {
   const named = getNamedType(type);
@@ -92,8 +92,8 @@ function costOfValue(type: GraphQLInputType, value: unknown): number {
     const inner = value[name];
     if (inner === undefined || inner === null) continue;
     const weight = Number(field.extensions.directives?.cost?.weight ?? 0);
-    const isSlow = typeof inner === 'string' && !isIndexed(inner);
-    cost += weight * (isSlow ? UNINDEXED_FACTOR : 1) + costOfValue(field.type, inner);
+    const isSlow = typeof inner === 'string' && !hasTrigram(inner);
+    cost += weight * (isSlow ? WITHOUT_TRIGRAM : 1) + costOfValue(field.type, inner);
   }
   return cost;
 }

@@ -42,7 +42,7 @@ export interface Query {
 // Larger queries would take too long to compile.
 const MAX_FIELDS = 500;
 
-/** Thrown for a query that can't be written in SQL; the message says why of the field that is read. */
+/** Thrown for a query that can't be written in SQL. The message continues a sentence that begins with the field. */
 class Unsupported extends Error {}
 
 const unsupported = (why = 'has only a resolver'): never => {
@@ -93,14 +93,15 @@ const kindsIn = (part: Node): Node['kind'][] =>
 
 type Collecting = [GraphQLSchema, Parameters<typeof collectFields>[1], Record<string, unknown>];
 
-/** Reads selections, and keeps the nodes with arguments. */
+/** Reads selections. Keeps the rows and lists in them, whose arguments are read for each request. */
 class Reader {
   readonly rows: RowNode[] = [];
   readonly lists: List[] = [];
+  /** The fields that have been read. */
   readonly read = new Set<FieldNode>();
   /** The number of rows, related rows and lists. */
   aliases = 0;
-  /** The coordinate of the field that is read. */
+  /** The coordinate of the field that is being read. */
   at = '';
   #fields = 0;
   readonly #collecting: Collecting;
@@ -186,8 +187,8 @@ class Reader {
     return { kind: 'related', ...row, id: columnOf(outer, by), json, missing };
   }
 
-  #readList({ kind, source }: SqlOf<'list' | 'count'>, selected: Selected): List {
-    const { table, parent, toWindow } = source;
+  #readList({ kind, list: how }: SqlOf<'list' | 'count'>, selected: Selected): List {
+    const { table, parent, toWindow } = how;
     const row: Stored = { table, alias: this.#alias() };
     const json: List['json'] = kind === 'count' ? { kind } : this.#readInside(selected, row);
     const kinds = kindsIn(json);
@@ -221,7 +222,7 @@ class Reader {
 
 /** Whether a field with arguments is in a fragment on a type that does not occur there: an error in it must be found. */
 function hasUnread(
-  { node: query, fragments }: Query,
+  { node: operation, fragments }: Query,
   variables: VariableValues,
   read: ReadonlySet<FieldNode>,
 ): boolean {
@@ -231,20 +232,19 @@ function hasUnread(
     const isField = node.kind === Kind.FIELD && node.arguments?.length;
     return (isField && !read.has(node)) || selectionsIn(node).some(isUnread);
   };
-  return query.selectionSet.selections.some(isUnread);
+  return operation.selectionSet.selections.some(isUnread);
 }
 
 /** Reads what a query selects; returns the reason if SQL can't. Of the coerced variables, those in directives matter. */
-export function readTree(operation: Query, variables: Record<string, unknown>): Tree | string {
-  const { schema, node, fragments } = operation;
+export function readTree(query: Query, variables: Record<string, unknown>): Tree | string {
+  const { schema, node, fragments } = query;
   const collecting: Collecting = [schema, Object.fromEntries(fragments), variables];
   const reader = new Reader(collecting);
   try {
-    const query = schema.getQueryType() ?? unsupported();
-    const { fields } = collectFields(...collecting, query, node.selectionSet);
-    const root = reader.readFields(query, fields);
-    if (hasUnread(operation, variables, reader.read))
-      return 'A fragment with arguments never applies.';
+    const type = schema.getQueryType() ?? unsupported();
+    const { fields } = collectFields(...collecting, type, node.selectionSet);
+    const root = reader.readFields(type, fields);
+    if (hasUnread(query, variables, reader.read)) return 'A fragment with arguments never applies.';
     const { rows, lists, aliases } = reader;
     const stored = rows.filter(({ table }) => table);
     return { root, rows, lists, relations: aliases - stored.length };

@@ -28,7 +28,7 @@ export function beginExplanation(request: OperationRequest, config: Config): voi
 const MAX_STATEMENTS = 50;
 const MAX_PARTS = 10;
 
-/** Adds to the result of a call, or to that which rejects it, how it ran and what it costs, if its caller has asked. */
+/** Adds how a call ran and what it costs to its result, even if that rejects the call; only if the caller has asked. */
 export function withExplanation(result: ExecutionResult, call: Call): ExecutionResult {
   const { explained: statements } = call.requestLog;
   if (!statements) return result;

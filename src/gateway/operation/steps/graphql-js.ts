@@ -15,7 +15,6 @@ import type { Plugin } from 'graphql-yoga';
 
 import type { Config } from '../../config/config.ts';
 import type { CallContext, Origin } from '../../context.ts';
-import { perObject } from '../../database/per-object.ts';
 import { DetachedRecipient } from '../../database/recipient.ts';
 import { toWho } from '../../database/who.ts';
 import { bindSource } from '../../model/loaders.ts';
@@ -23,6 +22,7 @@ import { findInputErrors } from '../accept/input.ts';
 import { MAX_VALIDATION_ERRORS } from '../accept/validation.ts';
 import { mapResult } from '../json-text.ts';
 import type { Operation } from '../operation.ts';
+import { perObject } from '../per-object.ts';
 import type { Call, DocumentParams } from '../request.ts';
 import { findIdempotencyKey } from './idempotency-key.ts';
 

@@ -138,7 +138,7 @@ export function queueLarge(): Plugin<Call> {
  */
 export function limitTime(timeoutMs: number): Plugin<Call> {
   const message = `The operation took longer than ${timeoutMs} ms.`;
-  const errorOf = ({ operation }: Call): GatewayError =>
+  const timeoutOf = ({ operation }: Call): GatewayError =>
     operation.node.operation === MUTATION
       ? new GatewayError('OUTCOME_UNKNOWN', `${message} It may still complete.`)
       : new GatewayError('SERVICE_UNAVAILABLE', message);
@@ -149,7 +149,7 @@ export function limitTime(timeoutMs: number): Plugin<Call> {
           // An operation with a new document may already have waited in the queue.
           const passedMs = rootValue === undefined ? performance.now() - call.arrivedAt : 0;
           const timer = setTimeout(
-            () => resolve({ errors: [toExecutionError(errorOf(call))] }),
+            () => resolve({ errors: [toExecutionError(timeoutOf(call))] }),
             Math.max(0, timeoutMs - passedMs),
           );
           execution.finally(() => clearTimeout(timer)).then(resolve, reject);

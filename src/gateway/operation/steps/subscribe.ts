@@ -46,6 +46,7 @@ async function findChanges(call: Call, stream: Stream): Promise<AsyncIterable<Ch
 /** Creates the function that executes a subscription for a change, whose cursor becomes the event id of the result. */
 function createExecute(config: Config) {
   const { execute } = envelop({
+    // Each wraps those before it, as in pluginsOf (perform.ts): the steps that a call passes, from the last to the first.
     plugins: [
       executeByGraphqlJs(config),
       limitTime(config.responseTimeoutMs),

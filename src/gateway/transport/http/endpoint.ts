@@ -12,14 +12,9 @@ import type { DocumentParams } from '../../operation/request.ts';
 import { EVENT_HEADERS, EVENT_STREAM, writeEvent, writeEvents } from '../event-stream.ts';
 import { createWebSockets } from '../websocket/websockets.ts';
 import { toResponseError } from './errors.ts';
+import { GRAPHQL_TYPE, GRAPHQL_TYPES, JSON_TYPE, preferredType } from './media-types.ts';
 import { paramsInQuery, parseJsonBodies, rejectOtherOrigins, toDocumentParams } from './params.ts';
-import {
-  GRAPHQL_TYPE,
-  GRAPHQL_TYPES,
-  JSON_TYPE,
-  preferredType,
-  rejectOtherMethods,
-} from './request.ts';
+import { rejectOtherMethods } from './request.ts';
 
 export const GRAPHQL_PATH = '/graphql';
 

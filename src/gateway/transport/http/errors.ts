@@ -8,7 +8,7 @@ import { codeOf, GatewayError } from '../../contract/gateway-error.ts';
 import { toGatewayError } from '../../database/database-errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { addError, logCause } from '../../telemetry/request-log.ts';
-import { JSON_CONTENT_TYPE } from './request.ts';
+import { JSON_CONTENT_TYPE } from './media-types.ts';
 
 /** The codes of errors from node:http and Fastify; others are BAD_REQUEST. */
 const ERROR_CODES: Record<string, ErrorCode> = {

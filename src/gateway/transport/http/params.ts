@@ -7,7 +7,8 @@ import { GatewayError } from '../../contract/gateway-error.ts';
 import { isObject, type JsonObject } from '../../operation/json-text.ts';
 import { HASH_PREFIX } from '../../operation/manifest.ts';
 import { type DocumentParams, ERROR_BEHAVIORS } from '../../operation/request.ts';
-import { isFromAllowedOrigin, JSON_TYPE } from './request.ts';
+import { JSON_TYPE } from './media-types.ts';
+import { isFromAllowedOrigin } from './request.ts';
 
 // Ignores a byte order mark, as RFC 8259 §8.1 allows.
 const UTF8 = new TextDecoder('utf-8', { fatal: true });

@@ -7,14 +7,9 @@ import { VERSION } from '../../config/version.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
 import type { EndpointOptions } from '../../operation/perform.ts';
 import { EVENT_STREAM } from '../event-stream.ts';
+import { JSON_CONTENT_TYPE, JSON_TYPE, preferredType } from '../http/media-types.ts';
 import { parseJsonBodies } from '../http/params.ts';
-import {
-  isFromAllowedOrigin,
-  JSON_CONTENT_TYPE,
-  JSON_TYPE,
-  preferredType,
-  rejectOtherMethods,
-} from '../http/request.ts';
+import { isFromAllowedOrigin, rejectOtherMethods } from '../http/request.ts';
 import { callTool } from './call-tool.ts';
 import { type Message, parseMessage, respondTo } from './protocol.ts';
 import type { Tool, Tools } from './tools.ts';

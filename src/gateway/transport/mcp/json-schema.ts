@@ -51,7 +51,7 @@ function describe(schema: JSONObject, text: string | null | undefined): JSONObje
 }
 
 // GraphQL's input objects have no prototype.
-const toJson = (value: unknown): JSONValue => JSON.parse(JSON.stringify(value));
+const toPlain = (value: unknown): JSONValue => JSON.parse(JSON.stringify(value));
 
 // Not a list of types: some model providers reject all tools of a server if one has it.
 const orNull = (schema: JSONObject): JSONObject =>
@@ -96,7 +96,7 @@ export function toInputSchema(
 ): JSONObject {
   const present = toPresentInput(getNullableType(type), outer);
   const schema = extensions.nullRemoves ? orNull(present) : withBounds(present, extensions);
-  const value = defaultValue && { default: toJson(valueFromASTUntyped(defaultValue)) };
+  const value = defaultValue && { default: toPlain(valueFromASTUntyped(defaultValue)) };
   return { ...describe(schema, description), ...value };
 }
 

@@ -9,7 +9,7 @@ import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../../contract/gateway-error.ts';
 import { isObject, type JsonObject } from '../../operation/json-text.ts';
 import { EVENT_STREAM } from '../event-stream.ts';
-import { JSON_TYPE } from '../http/request.ts';
+import { JSON_TYPE } from '../http/media-types.ts';
 
 // Clients send some 20. The protocol's library takes ten microseconds to report each that is invalid.
 const MAX_VALUES = 1000;

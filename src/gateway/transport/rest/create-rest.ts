@@ -11,7 +11,8 @@ import { bindSource } from '../../model/loaders.ts';
 import type { EndpointOptions } from '../../operation/perform.ts';
 import { sourceFor } from '../../operation/steps/choose-source.ts';
 import type { RestRoute, RestResult, Store } from '../../store.ts';
-import { isUnchanged, JSON_CONTENT_TYPE, rootFrom, tagOf } from '../http/request.ts';
+import { JSON_CONTENT_TYPE } from '../http/media-types.ts';
+import { isUnchanged, rootFrom, tagOf } from '../http/request.ts';
 
 export const pathOf = ({ name }: RestRoute): string => name.replace('GET ', '');
 

@@ -18,7 +18,8 @@ const BEARER = {
   description: 'A token with the scope `read`. It is verified as RFC8725 recommends.',
 } as const;
 
-const COMMON_ERRORS = [
+/** The codes of the errors that every route can return. */
+const ROUTE_ERRORS = [
   'BAD_REQUEST',
   'REQUEST_TIMEOUT',
   'HEADERS_TOO_LARGE',
@@ -65,7 +66,7 @@ const toContent = (resource: string, examples?: object) => ({
 /** Returns the responses for a route's errors. Clients distinguish those with the same status by their codes. */
 function toErrors({ errors, lifecycle, schema }: RestRoute, { errorCodes }: Store, config: Config) {
   const { auth, checksHost } = config;
-  const codes = new Set([...errors, ...COMMON_ERRORS]);
+  const codes = new Set([...errors, ...ROUTE_ERRORS]);
   if (schema.params) codes.add('URI_TOO_LONG');
   if (auth) codes.add('UNAUTHENTICATED');
   if (auth && !auth.readIsOpen) codes.add('FORBIDDEN');

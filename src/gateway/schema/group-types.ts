@@ -1,5 +1,11 @@
-import type { Group, Groups, ReadGroups } from '../list/groups.ts';
-import { MAX_GROUPS, selectGroups, toObjectName } from '../list/groups.ts';
+import {
+  type Group,
+  type Groups,
+  MAX_GROUPS,
+  type ReadGroups,
+  selectGroups,
+  toObjectName,
+} from '../list/groups.ts';
 import { refers } from '../model/stored-table.ts';
 import { toEnumName, upperFirst, type Words } from '../model/words.ts';
 import type { Repository } from '../repository.ts';
