@@ -17,7 +17,7 @@ const open: OpenDatabase = async (config, log) => {
     ...db,
     query: async (statement, ...how) => {
       // Only the statements of subscriptions that resume have this form.
-      if (!/from settled_changes\s+where type in /.test(statement.text)) {
+      if (!/from settled_changes\s+where type /.test(statement.text)) {
         return db.query(statement, ...how);
       }
       catchUp.running += 1;
