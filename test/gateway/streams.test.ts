@@ -1,10 +1,11 @@
 import { once } from 'node:events';
+import { ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { MapperKind, mapSchema } from '@graphql-tools/utils';
 import { raw } from 'sql-template-tag';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { petStore } from '../../src/store/index.ts';
 import { connectTo } from '../support/callers.ts';
@@ -27,6 +28,9 @@ import { AUTH_BY_SECRET, bearing, mint, withScopes } from '../support/tokens.ts'
 useGateway();
 const guarded = useOther({ ...AUTH_BY_SECRET, MAX_STREAMS_PER_CALLER: '1' });
 const small = useOther({ MAX_STREAMS: '1', MAX_RESPONSE_BYTES: '10000' });
+
+/** Whether this is the last event of a response. */
+const isLast = (chunk: unknown): boolean => String(chunk).startsWith('event: complete');
 
 /** A gateway with a resolver that counts how often it runs, and may fail. */
 let computed = 0;
@@ -131,6 +135,31 @@ describe('Server-Sent Events', () => {
     vi.useRealTimers();
     for (let count = 0; count < 3; count += 1)
       expect(await stream.event()).toEqual({ comment: '' });
+  });
+
+  it('end as a whole although a comment is due before the client has read the last event', async () => {
+    const send: typeof ServerResponse.prototype.write = Reflect.get(
+      ServerResponse.prototype,
+      'write',
+    );
+    const write = vi.spyOn(ServerResponse.prototype, 'write').mockImplementation(function (
+      this: ServerResponse,
+      ...args
+    ) {
+      return Reflect.apply(send, this, args) && !isLast(args[0]);
+    });
+    onTestFinished(() => {
+      write.mockRestore();
+    });
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const headers = bearing(await mint({ scope: 'read', exp: -3 }));
+    const results = byEvents(guarded, NAMES, headers);
+    await vi.waitUntil(() => write.mock.calls.some(([chunk]) => isLast(chunk)), WAIT);
+    vi.advanceTimersByTime(30_000);
+    vi.useRealTimers();
+    const response = write.mock.contexts.at(-1);
+    if (response instanceof ServerResponse) response.emit('drain');
+    expect(await results).toMatchObject([withCode('UNAUTHENTICATED')]);
   });
 
   it('are sent only if Accept names them, and not in response to HEAD', async () => {

@@ -55,7 +55,10 @@ interface Catalogue {
   readonly isAhead: boolean;
 }
 
-/** Reads what the database has of some tables and enums, whose names need no quotes. */
+/**
+ * Reads what the database has of some tables and enums, whose names need no quotes. Of several parts with a name, the last
+ * counts: of two indexes, the one with the collation "C".
+ */
 async function readParts(
   { query }: Session,
   repositories: readonly Repository[],
@@ -95,7 +98,7 @@ async function readParts(
             when 'c' then 'CASCADE' when 'n' then 'SET NULL' else 'SET DEFAULT' end
         from tables join pg_constraint on conrelid = id and contype = 'f'
       )
-      select (select json_object_agg(name, found) from parts) as parts, exists (
+      select (select json_object_agg(name, found order by found) from parts) as parts, exists (
         select from _prisma_migrations
         where rolled_back_at is null and migration_name <> all (${migrations}::text[])) as "isAhead"`),
   );

@@ -40,7 +40,11 @@ export const writeEvent = (result: ExecutionResult): string => toEvent(result) +
  * A result is only asked for once the previous one has been read. Destroying the stream ends the results.
  */
 export function writeEvents(results: AsyncIterable<ExecutionResult>): Readable {
-  const complete = (): void => void events.push(COMPLETE);
+  const complete = (): void => {
+    // Until a slow client has read this last event, the stream remains open, but takes no more.
+    clearInterval(heartbeats);
+    events.push(COMPLETE);
+  };
   const events = Readable.from(mapAsyncIterator(results, toEvent, undefined, complete), {
     objectMode: false,
   });

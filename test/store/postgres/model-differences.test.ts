@@ -124,6 +124,10 @@ it('a store does not start if the database lacks a key of several columns', asyn
   );
   const create = 'create unique index on pets (category_id, name collate "C") include (status)';
   expect(await openAfter(create, store)).toEqual([]);
+  // Another index of the same columns changes nothing.
+  const more = 'create unique index on pets (name, category_id)';
+  expect(await openAfter(`${create}; ${more}`, store)).toEqual([]);
+  expect(await openAfter(`${more}; ${create}`, store)).toEqual([]);
 });
 
 it('the message about a database that differs from its model names all differences', async () => {

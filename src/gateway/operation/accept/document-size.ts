@@ -80,21 +80,21 @@ function countComparisons(document: DocumentNode, max: number, maxDepth: number)
    */
   const merge = (sets: readonly SelectionSetNode[], depth: number): number => {
     const merged = new Map<string, Merged>();
-    // The sets, and how often validation visits each: once, and again for each inline fragment around it. This map grows
-    // during the iteration.
+    // The sets, and how often their selections count: once, and again for each inline fragment around them, so that these
+    // can't nest too deeply. This map grows during the iteration.
     const open = new Map(sets.map((set) => [set, 1]));
     let fields = 0;
     levels = Math.max(levels, depth);
-    for (const [set, visits] of open) {
+    for (const [set, times] of open) {
       reached.add(set);
       for (const node of set.selections) {
-        total += visits;
+        total += times;
         if (total > max) return fields;
         if (node.kind === Kind.FIELD) {
           fields += 1;
           addField(node, merged);
         }
-        if (node.kind === Kind.INLINE_FRAGMENT) open.set(node.selectionSet, visits + 1);
+        if (node.kind === Kind.INLINE_FRAGMENT) open.set(node.selectionSet, times + 1);
         const spread = node.kind === Kind.FRAGMENT_SPREAD && fragments.get(node.name.value);
         if (spread && !open.has(spread.selectionSet)) open.set(spread.selectionSet, 1);
       }
