@@ -59,9 +59,13 @@ function checkRelated(
 /** Returns the column that each condition checks, and its text in rows that are older than the column. */
 const checksOf = (filter: RowFilter) =>
   filter.map((condition) => {
-    const { of, field } = condition;
-    const check: TextCheck = of ? checkRelated(condition, of) : checkValue(condition);
-    return { ...check, column: of?.by ?? field.ownColumn, initial: of ? null : field.initial };
+    const { relation, field } = condition;
+    const check: TextCheck = relation ? checkRelated(condition, relation) : checkValue(condition);
+    return {
+      ...check,
+      column: relation?.by ?? field.ownColumn,
+      initial: relation ? null : field.initial,
+    };
   });
 
 /** Returns the function that checks whether a change matches the filter. */

@@ -22,7 +22,7 @@ export interface RangeType {
   readonly name: string;
   readonly description: string;
   /** The type of the bounds. */
-  readonly of: string;
+  readonly bound: string;
 }
 
 /**
@@ -70,5 +70,5 @@ export interface Kind<Value = unknown> {
   /** An additional order by code point, for programs. */
   readonly codePointSort?: Sort<Value>;
   /** Set if callers can filter by a range of values. */
-  readonly range?: Omit<RangeType, 'of'>;
+  readonly range?: Omit<RangeType, 'bound'>;
 }

@@ -175,7 +175,7 @@ export interface Condition {
   readonly op: keyof typeof OPERATORS;
   /** Undefined for a search. */
   readonly field?: Field | undefined;
-  readonly of?: Relation | undefined;
+  readonly relation?: Relation | undefined;
   readonly value: unknown;
 }
 
@@ -192,18 +192,18 @@ export const findRareWords = (
   samples: TextSamples,
 ): readonly Condition[] =>
   conditions.map((condition) => {
-    const { op, field, of, value } = condition;
-    if (op !== 'words' || !field || of) return condition;
+    const { op, field, relation, value } = condition;
+    if (op !== 'words' || !field || relation) return condition;
     const areRare = samples.areRare(foldedTextsOf(field), wordsOf(String(value)));
     return areRare ? { ...condition, op: 'rareWords' } : condition;
   });
 
 /** Returns how PostgreSQL plans a statement with these conditions. */
 export function planOf(conditions: readonly Condition[]): Effort {
-  const plans = conditions.map(({ op, value, of }) => {
+  const plans = conditions.map(({ op, value, relation }) => {
     const isOne = op === 'any' && Array.isArray(value) && value.length < 2;
     const { planning, load, related } = OPERATORS[isOne ? '=' : op];
-    return of ? { planning: related, load: 'heavy' } : { planning, load };
+    return relation ? { planning: related, load: 'heavy' } : { planning, load };
   });
   return {
     planning: plans.some(({ planning }) => planning === 'each') ? 'each' : 'once',
@@ -225,16 +225,16 @@ export const toWhere = (
   compareId: (column: Sql) => readonly Sql[] = () => [],
 ): Sql[] =>
   conditions.flatMap((condition) => {
-    const { of } = condition;
-    if (!of) return toSql(condition);
-    const together = conditions.filter((other) => other.of === of);
+    const { relation } = condition;
+    if (!relation) return toSql(condition);
+    const together = conditions.filter((other) => other.relation === relation);
     if (together[0] !== condition) return [];
-    const { name } = of.table;
-    const column = `${name}.${of.table.id.column}`;
+    const { name } = relation.table;
+    const column = `${name}.${relation.table.id.column}`;
     const isMet = [
-      raw(`${column} = ${of.by}`),
+      raw(`${column} = ${relation.by}`),
       ...together.flatMap(toSql),
-      ...(of.by === id ? compareId(raw(column)) : []),
+      ...(relation.by === id ? compareId(raw(column)) : []),
     ];
     return sql`exists (select from ${raw(name)} where ${join(isMet, ' and ')})`;
   });

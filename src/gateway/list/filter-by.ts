@@ -50,7 +50,7 @@ export function range(field: Field<Date>, about: About): Filter {
   return {
     ...byColumn('range', field, about),
     ...(isNullable && { note: 'If a bound is set, null values do not match.' }),
-    type: { ...kind.range, of: kind.graphql },
+    type: { ...kind.range, bound: kind.graphql },
     rule: z
       .object({ from: rule.nullish(), before: rule.nullish() })
       .transform((bounds) => ((bounds.from ?? bounds.before) == null ? null : bounds)),
@@ -80,15 +80,15 @@ export function words(field: Field<string>, { only, ...about }: About): Filter {
  * Matches rows by a condition on a related row. Conditions on the same related row must pass the same object `of`, so
  * that they share a subquery.
  */
-export function related(of: Relation, filter: Filter): Filter {
-  const { name, columns } = of.table;
+export function related(relation: Relation, filter: Filter): Filter {
+  const { name, columns } = relation.table;
   // In the subquery, the name would be that of the related row's column.
-  if (Object.values(columns).includes(of.by)) {
+  if (Object.values(columns).includes(relation.by)) {
     throw new Error(
-      `A filter can't refer to ${name} by ${of.by}, because ${name} has a column of this name, too.`,
+      `A filter can't refer to ${name} by ${relation.by}, because ${name} has a column of this name, too.`,
     );
   }
-  return { ...filter, of, cost: SEARCH_COST };
+  return { ...filter, relation, cost: SEARCH_COST };
 }
 
 interface Search<Value> extends Pick<Filter, 'only' | 'note' | 'type'> {

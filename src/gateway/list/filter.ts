@@ -43,10 +43,14 @@ export function requireIndex<Row>({ name, idField }: StoredTable<Row>, field: Fi
 export const filtersIn = (filters: Filters, place: Place): [name: string, filter: Filter][] =>
   Object.entries(filters).filter(([, { changes }]) => place === 'list' || changes === true);
 
-export function describeFilter({ only, note, of }: Filter, words: Words, place: Place): string {
+export function describeFilter(
+  { only, note, relation }: Filter,
+  words: Words,
+  place: Place,
+): string {
   const sentences = [`Only ${words.plural} ${only}.`, ...(note === undefined ? [] : [note])];
-  if (of && place === 'changes') {
-    const { singular } = of.table.words;
+  if (relation && place === 'changes') {
+    const { singular } = relation.table.words;
     sentences.push(
       `The filter checks the current state of the ${singular}. A deleted ${singular} always matches.`,
     );
@@ -60,9 +64,9 @@ export function createParseFilter(filters: Filters, place: Place): (filter: obje
   const rule = z.object(Object.fromEntries(known.map(([name, one]) => [name, one.rule.nullish()])));
   return (filter) => {
     const values = parse(rule, filter, 'filter');
-    return known.flatMap(([name, { op, field, of }]) => {
+    return known.flatMap(([name, { op, field, relation }]) => {
       const value = values[name];
-      return value == null ? [] : { op, field, of, value };
+      return value == null ? [] : { op, field, relation, value };
     });
   };
 }

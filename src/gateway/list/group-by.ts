@@ -12,9 +12,9 @@ export function value(field: Field<string | bigint | boolean>): GroupKey {
 }
 
 /** Groups rows by such a column of a related row, which every row has. */
-export function related(of: Relation, field: Field<string | bigint | boolean>): GroupKey {
+export function related(relation: Relation, field: Field<string | bigint | boolean>): GroupKey {
   const key = value(field);
-  return { ...key, of, about: `${key.about} of the ${of.table.words.singular}` };
+  return { ...key, relation, about: `${key.about} of the ${relation.table.words.singular}` };
 }
 
 function byTime(field: Field<Date>, what: string, toDay: GroupKey['toSql']): GroupKey {

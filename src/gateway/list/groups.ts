@@ -9,7 +9,7 @@ import type { Relation } from './condition.ts';
 /** What rows are grouped by: SQL for a value of this kind, given a column of the row or, with `of`, of a related row. */
 export interface GroupKey {
   readonly field: Field;
-  readonly of?: Relation;
+  readonly relation?: Relation;
   readonly kind: Kind;
   /** What the key is, in descriptions: "`genre` of the book". */
   readonly about: string;
@@ -36,8 +36,8 @@ export const MAX_GROUPS = 100;
 /** Returns the name of the field with the object that a foreign key refers to. */
 export const toObjectName = (key: string): string => key.replace(/Id$/, '');
 
-const valueOf = ({ field, of, toSql }: GroupKey): string =>
-  toSql(`"#${of?.by ?? 'row'}".${field.ownColumn}`);
+const valueOf = ({ field, relation, toSql }: GroupKey): string =>
+  toSql(`"#${relation?.by ?? 'row'}".${field.ownColumn}`);
 const joinRow = ({ by, table }: Relation): string =>
   ` left join ${table.name} as "#${by}" on "#${by}".${table.id.column} = "#row".${by}`;
 
@@ -55,21 +55,23 @@ export function selectGroups({ by, sum = [] }: Groups, names: readonly string[])
     return `${names.includes(name) ? valueOf(key) : `null::${key.kind.sqlType}`} as "${name}"`;
   });
   const sums = sum.map((each) => `coalesce(sum("#row".${each.ownColumn}), 0) as "${each.name}"`);
-  const joins = [...new Set(keys.map(({ of }) => (of ? joinRow(of) : '')))].join('');
+  const joins = new Set(keys.map(({ relation }) => (relation ? joinRow(relation) : '')));
   const order = names.map((name) => `"${name}"`).join();
   // With the limit inside, PostgreSQL need not sort all groups to number them.
   return raw(`select *, row_number() over (order by count desc, ${order}) as "#number" from (
-    select ${[...columns, ...sums].join()}, count(*)::integer as count from "#row"${joins}
+    select ${[...columns, ...sums].join()}, count(*)::integer as count from "#row"${[...joins].join('')}
     group by ${values} order by count(*) desc, ${values} limit ${MAX_GROUPS + 1}) as "#group" order by "#number"`);
 }
 
 /** @throws Error if a key or a sum is not a column of the table or, with `of`, of a row to which each row refers */
-function requireColumn<Row>(table: StoredTable<Row>, field: Field, of?: Relation): void {
-  const { name } = of?.table ?? table;
-  const own = Object.values<Field>({ ...table.fields }).find((one) => one.ownColumn === of?.by);
-  const isRelated = !of || (own?.isNullable === false && refers(table, of.by, name));
+function requireColumn<Row>(table: StoredTable<Row>, field: Field, relation?: Relation): void {
+  const { name } = relation?.table ?? table;
+  const own = Object.values<Field>({ ...table.fields }).find(
+    (one) => one.ownColumn === relation?.by,
+  );
+  const isRelated = !relation || (own?.isNullable === false && refers(table, relation.by, name));
   if (isRelated && field.column === `${name}.${field.ownColumn}`) return;
-  const rule = `must be a column of ${name}${of ? `, to which each ${of.by} must refer` : ''}`;
+  const rule = `must be a column of ${name}${relation ? `, to which each ${relation.by} must refer` : ''}`;
   throw new Error(`Groups of ${table.name} can't use ${field.column}: it ${rule}.`);
 }
 
@@ -77,7 +79,7 @@ function requireColumn<Row>(table: StoredTable<Row>, field: Field, of?: Relation
 export function createGroups<Row>(table: StoredTable<Row>, groups?: Groups): Groups | undefined {
   if (!groups) return undefined;
   const { by, sum = [] } = groups;
-  for (const { field, of } of Object.values(by)) requireColumn(table, field, of);
+  for (const { field, relation } of Object.values(by)) requireColumn(table, field, relation);
   for (const field of sum) requireColumn(table, field);
   const keys = Object.keys(by);
   if (keys.length === 0) throw new Error(`Groups of ${table.name} need a key.`);

@@ -86,11 +86,11 @@ export interface Listing<Row> {
 /** @throws Error if a filter lacks its index, or changes can't be filtered as declared */
 function requireUsable<Row>(table: StoredTable<Row>, filters: Filters, sorts: ListSorts): void {
   const sorted = Object.values(sorts).map(({ field }) => field.name);
-  for (const [name, { op, field, of, changes }] of Object.entries(filters)) {
+  for (const [name, { op, field, relation, changes }] of Object.entries(filters)) {
     const { isLookup } = operatorOf(op);
     // The index of a sort, which a nullable column does not declare in schema.prisma, also finds a part of its order.
     const names = ['>=', '<='].includes(op) ? sorted : [];
-    if (field && isLookup && !of && !names.includes(field.name)) requireIndex(table, field);
+    if (field && isLookup && !relation && !names.includes(field.name)) requireIndex(table, field);
     // PostgreSQL's JSON has times in another format.
     if (!changes || (isLookup && field?.kind !== DATE_TIME)) continue;
     throw new Error(

@@ -127,7 +127,8 @@ export function createToWindow<Row>(listing: Listing<Row>): ToWindow {
     const filters = toWhere(conditions, id);
     const isDescending = direction === 'DESC';
     const backwards = args.last != null;
-    const isById = listing.keys[field] === null && conditions.some(({ of }) => of?.by === id);
+    const isById =
+      listing.keys[field] === null && conditions.some(({ relation }) => relation?.by === id);
     return {
       field,
       size,

@@ -106,10 +106,10 @@ function* findUnread(store: CheckedStore): Generator<string> {
 /** Finds filters of another table's column, or of related rows that are read by the wrong column. */
 function* findWrongFilters(store: CheckedStore): Generator<string> {
   for (const repository of store.repositories.values()) {
-    for (const [name, { of, field }] of Object.entries(repository.filters)) {
-      const table = of?.table ?? repository;
-      if (of && !isRelated(store, repository, of.by, of.table))
-        yield `The filter ${name} of ${repository.name} reads ${table.name} by ${of.by}, which does not refer to it.`;
+    for (const [name, { relation, field }] of Object.entries(repository.filters)) {
+      const table = relation?.table ?? repository;
+      if (relation && !isRelated(store, repository, relation.by, relation.table))
+        yield `The filter ${name} of ${repository.name} reads ${table.name} by ${relation.by}, which does not refer to it.`;
       if (field && field.column !== `${table.name}.${field.ownColumn}`)
         yield `The filter ${name} of ${repository.name} can't use ${field.column}: it must be a column of ${table.name}.`;
     }

@@ -57,8 +57,12 @@ function defineGroup(builder: Builder, words: Words, groups: Groups, all: readon
 }
 
 /** Defines the groups that a repository names, in the type of its lists. */
-export function defineGroups(builder: Builder, of: Repository, all: readonly Repository[]): void {
-  const { words, groups } = of;
+export function defineGroups(
+  builder: Builder,
+  repository: Repository,
+  all: readonly Repository[],
+): void {
+  const { words, groups } = repository;
   const { prefix, plural } = words;
   if (!groups) return;
   const Key = builder.enumType(`${prefix}GroupKey`, {

@@ -35,13 +35,19 @@ export class InputTypes {
     return type;
   }
 
-  #rangeOf({ name, description, of }: RangeType): InputRef<object> {
+  #rangeOf({ name, description, bound }: RangeType): InputRef<object> {
     return this.#share(name, () =>
       this.#builder.inputType(name, {
         description,
         fields: (t) => ({
-          from: t.field({ type: typeNamed(of), description: 'The start of the range, inclusive.' }),
-          before: t.field({ type: typeNamed(of), description: 'The end of the range, exclusive.' }),
+          from: t.field({
+            type: typeNamed(bound),
+            description: 'The start of the range, inclusive.',
+          }),
+          before: t.field({
+            type: typeNamed(bound),
+            description: 'The end of the range, exclusive.',
+          }),
         }),
       }),
     );
@@ -62,9 +68,9 @@ export class InputTypes {
       fields: (t) =>
         Object.fromEntries(
           known.map(([field, filter]) => {
-            const { type, isList, cost, of } = filter;
+            const { type, isList, cost, relation } = filter;
             const ref = typeof type === 'string' ? typeNamed(type) : this.#rangeOf(type);
-            const weight = place === 'list' ? cost : of && READ_COST;
+            const weight = place === 'list' ? cost : relation && READ_COST;
             const options = {
               type: isList ? ([ref] as [InputRef]) : ref,
               description: describeFilter(filter, words, place),

@@ -46,11 +46,15 @@ function omitEmpty(value: unknown, schema: JSONObject, path: readonly string[]):
   const schemas = new Map<string, JSONObject>(Object.entries(Object(properties)));
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, inner]) => {
-      const of = schemas.get(name) ?? {};
+      const part = schemas.get(name) ?? {};
       const isRequired = [required].flat().includes(name);
       const isLeftOut =
-        inner === null ? !takesNull(of) : of['type'] === 'array' && isEmpty(inner) && !isRequired;
-      return isLeftOut && schemas.has(name) ? [] : [[name, omitEmpty(inner, of, [...path, name])]];
+        inner === null
+          ? !takesNull(part)
+          : part['type'] === 'array' && isEmpty(inner) && !isRequired;
+      return isLeftOut && schemas.has(name)
+        ? []
+        : [[name, omitEmpty(inner, part, [...path, name])]];
     }),
   );
 }
