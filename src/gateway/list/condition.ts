@@ -170,7 +170,7 @@ const OPERATORS = {
   search: { planning: 'each', load: 'heavy', related: 'each', toSql: asIs },
 } as const satisfies Record<string, Operator>;
 
-/** A condition on a column of the row or, with `of`, of a related row. */
+/** A condition on a column of the row or, with `relation`, of a related row. */
 export interface Condition {
   readonly op: keyof typeof OPERATORS;
   /** Undefined for a search. */

@@ -77,7 +77,7 @@ export function words(field: Field<string>, { only, ...about }: About): Filter {
 }
 
 /**
- * Matches rows by a condition on a related row. Conditions on the same related row must pass the same object `of`, so
+ * Matches rows by a condition on a related row. Conditions on the same related row must pass the same `relation`, so
  * that they share a subquery.
  */
 export function related(relation: Relation, filter: Filter): Filter {

@@ -6,7 +6,7 @@ import { type Field, refers, type StoredTable } from '../model/stored-table.ts';
 import { toEnumName } from '../model/words.ts';
 import type { Relation } from './condition.ts';
 
-/** What rows are grouped by: SQL for a value of this kind, given a column of the row or, with `of`, of a related row. */
+/** What rows are grouped by: SQL for a value of this kind, given a column of the row or, with `relation`, of a related row. */
 export interface GroupKey {
   readonly field: Field;
   readonly relation?: Relation;
@@ -63,7 +63,7 @@ export function selectGroups({ by, sum = [] }: Groups, names: readonly string[])
     group by ${values} order by count(*) desc, ${values} limit ${MAX_GROUPS + 1}) as "#group" order by "#number"`);
 }
 
-/** @throws Error if a key or a sum is not a column of the table or, with `of`, of a row to which each row refers */
+/** @throws Error if a key or a sum is not a column of the table or, with `relation`, of a row to which each row refers */
 function requireColumn<Row>(table: StoredTable<Row>, field: Field, relation?: Relation): void {
   const { name } = relation?.table ?? table;
   const own = Object.values<Field>({ ...table.fields }).find(
